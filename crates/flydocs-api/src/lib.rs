@@ -1,0 +1,1 @@
+//! The HTTP surface: routes, problem+json, OpenAPI and its viewer

@@ -1,0 +1,1 @@
+//! Engines that read a document: the trait, and local:layout

@@ -1,0 +1,1 @@
+//! From bytes to rows, pages, words and images

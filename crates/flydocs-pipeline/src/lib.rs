@@ -1,0 +1,1 @@
+//! The stages of an extraction, in order, with trace and failure isolation

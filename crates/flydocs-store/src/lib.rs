@@ -1,0 +1,1 @@
+//! The extractions table: transitions, queries, results, blobs and webhook deliveries

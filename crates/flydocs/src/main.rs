@@ -1,0 +1,2 @@
+//! The flydocs binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! The #[lock_function] attribute: parses it and expands to one hidden call into lockfn

@@ -1,0 +1,1 @@
+//! One caller at a time, across threads and processes of one host

@@ -1,0 +1,2 @@
+//! Checks, provisioning, evaluation and benchmarks of the project.
+fn main() {}
