@@ -1,2 +1,76 @@
-//! Checks, provisioning, evaluation and benchmarks of the project.
-fn main() {}
+//! `cargo xtask`: checks, provisioning, evaluation and benchmarks of the project.
+
+mod arrows;
+mod bench;
+mod deny;
+mod eval;
+mod run;
+mod setup;
+mod state_machine;
+mod verify;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo xtask",
+    about = "Checks, provisioning, evaluation and benchmarks of flydocs"
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Install what the tests need, then run every check and every test: what CI runs
+    Test,
+    /// Install what the tests need (OCR, PostgreSQL, fonts), only what is missing
+    Setup,
+    /// Run every check that is no test: format, lints, arrows, licences, documents
+    Check,
+    /// Fail when a crate imports a crate of its own floor or of a higher one
+    Arrows,
+    /// Fail when a dependency has a licence or source that is not allowed
+    Deny,
+    /// Draw docs/state-machine.md from the moves in flydocs-contract
+    StateMachine,
+    /// Make the documents in examples/ again
+    Examples,
+    /// Extract every case of an evaluation set through the release binary and score it
+    Eval {
+        /// A folder with manifest.jsonl and files/, and score.py beside or above it
+        dir: PathBuf,
+        /// Where predictions and the full score go
+        #[arg(long, default_value = "target/eval")]
+        out: PathBuf,
+        /// Only cases whose id contains this
+        #[arg(long)]
+        only: Option<String>,
+    },
+    /// Measure against peers in one run: lock, ground, pages, ...
+    Bench {
+        /// Which benchmark
+        name: String,
+        /// Its own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let root = run::project_root()?;
+    match Cli::parse().command {
+        Command::Test => verify::everything(&root),
+        Command::Setup => setup::install(),
+        Command::Check => verify::checks(&root),
+        Command::Arrows => arrows::check(&root),
+        Command::Deny => deny::check(&root),
+        Command::StateMachine => state_machine::write(&root),
+        Command::Examples => run::cargo(&root, &["run", "--quiet", "--package", "make-examples"]),
+        Command::Eval { dir, out, only } => eval::run(&root, &dir, &out, only.as_deref()),
+        Command::Bench { name, args } => bench::run(&name, &args),
+    }
+}

@@ -134,7 +134,7 @@ codes! {
     /// The asynchronous ceiling passed on every attempt.
     ExtractionTimeout = "extraction_timeout", 200, "Extraction timeout";
     /// No document of the request could be worked on.
-    NothingExtracted = "nothing_extracted", 200, "Nothing extracted";
+    NothingExtracted = "nothing_extracted", 422, "Nothing extracted";
     /// The stored bytes of a file are gone.
     BlobMissing = "blob_missing", 200, "Stored file missing";
 
@@ -198,5 +198,57 @@ impl<'de> serde::Deserialize<'de> for ErrorCode {
         String::deserialize(deserializer)?
             .parse()
             .map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_code_has_a_page_and_every_page_a_code() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors");
+        let pages: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .filter_map(|entry| {
+                entry
+                    .unwrap()
+                    .file_name()
+                    .into_string()
+                    .unwrap()
+                    .strip_suffix(".md")
+                    .map(str::to_owned)
+            })
+            .filter(|page| page != "README")
+            .collect();
+        let codes: BTreeSet<String> = ErrorCode::ALL
+            .iter()
+            .map(|code| code.as_str().to_owned())
+            .collect();
+        assert_eq!(pages, codes);
+    }
+
+    #[test]
+    fn every_page_says_what_happened_and_what_to_do() {
+        for code in ErrorCode::ALL {
+            let path = format!("{}/../../docs/errors/{code}.md", env!("CARGO_MANIFEST_DIR"));
+            let page = std::fs::read_to_string(path).unwrap();
+            assert!(
+                page.starts_with(&format!("# {code}\n")),
+                "{code}: the title is the code"
+            );
+            for part in ["## What happened", "## What to do"] {
+                assert!(page.contains(part), "{code}: no {part:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_code_reads_back_from_its_word() {
+        for code in ErrorCode::ALL {
+            assert_eq!(code.as_str().parse(), Ok(*code));
+        }
     }
 }

@@ -269,53 +269,50 @@ pub const LEG_MOVES: &[Move<LegStatus>] = &[
     ),
 ];
 
-/// Draws both machines as Mermaid; `docs/state-machine.md` is this text.
-pub fn mermaid() -> String {
-    let mut text = String::from("stateDiagram-v2\n    [*] --> queued: submit\n");
+/// The text of `docs/state-machine.md`: both machines as Mermaid and as a table, from the moves above.
+pub fn state_machine_page() -> String {
+    let mut text = String::from(
+        "# The states of an extraction\n\nMade by `cargo xtask state-machine` from `MOVES` and `LEG_MOVES` in \
+         `crates/flydocs-contract/src/status.rs`; a test holds this page to them.\nA move is made by the named method of the \
+         store, in one conditional UPDATE; whoever loses a race gets nothing.\n\n",
+    );
+    text.push_str("## The extraction\n\n```mermaid\nstateDiagram-v2\n    [*] --> queued: submit\n");
     for m in MOVES {
-        push_move(&mut text, m.from.as_str(), m.to.as_str(), m.method, m.when);
+        push_arrow(&mut text, m.from.as_str(), m.to.as_str(), m.method, m.when);
     }
-    text.push_str("    succeeded --> [*]\n    failed --> [*]\n    cancelled --> [*]\n");
-    text.push_str("    state succeeded {\n        [*] --> pending: mark_succeeded (bbox wanted)\n");
+    text.push_str("    succeeded --> [*]\n    failed --> [*]\n    cancelled --> [*]\n```\n\n");
+    text.push_str("| method | from | to | when |\n|---|---|---|---|\n");
+    for m in MOVES {
+        push_row(&mut text, m.method, m.from.as_str(), m.to.as_str(), m.when);
+    }
+    text.push_str(
+        "\n## The bbox_refinement leg of a succeeded extraction\n\n```mermaid\nstateDiagram-v2\n",
+    );
+    text.push_str("    [*] --> pending: mark_succeeded (bbox wanted)\n");
     for m in LEG_MOVES {
-        text.push_str("    ");
-        let to = if m.to == LegStatus::Succeeded {
-            "refined"
-        } else if m.to == LegStatus::Failed {
-            "kept"
-        } else {
-            leg_name(m.to)
-        };
-        push_move(&mut text, leg_name(m.from), to, m.method, m.when);
+        push_arrow(&mut text, m.from.as_str(), m.to.as_str(), m.method, m.when);
     }
-    text.push_str("    }\n");
+    text.push_str("    succeeded --> [*]\n    failed --> [*]\n```\n\n");
+    text.push_str("| method | from | to | when |\n|---|---|---|---|\n");
+    for m in LEG_MOVES {
+        push_row(&mut text, m.method, m.from.as_str(), m.to.as_str(), m.when);
+    }
     text
 }
 
-/// Mermaid wants each state once, so the leg's running has a name of its own in the drawing.
-const fn leg_name(status: LegStatus) -> &'static str {
-    match status {
-        LegStatus::Pending => "pending",
-        LegStatus::Running => "refining",
-        LegStatus::Succeeded => "refined",
-        LegStatus::Failed => "kept",
-    }
+fn push_arrow(text: &mut String, from: &str, to: &str, method: &str, when: &str) {
+    // a colon or semicolon would end a Mermaid label
+    let when = when.replace([':', ';'], ",");
+    let label = if when.is_empty() {
+        method.to_owned()
+    } else {
+        format!("{method} ({when})")
+    };
+    text.push_str(&format!("    {from} --> {to}: {label}\n"));
 }
 
-fn push_move(text: &mut String, from: &str, to: &str, method: &str, when: &str) {
-    text.push_str("    ");
-    text.push_str(from);
-    text.push_str(" --> ");
-    text.push_str(to);
-    text.push_str(": ");
-    text.push_str(method);
-    if !when.is_empty() {
-        text.push_str(" (");
-        // a colon or semicolon would end a Mermaid label
-        text.push_str(&when.replace([':', ';'], ","));
-        text.push(')');
-    }
-    text.push('\n');
+fn push_row(text: &mut String, method: &str, from: &str, to: &str, when: &str) {
+    text.push_str(&format!("| {method} | {from} | {to} | {when} |\n"));
 }
 
 /// Why an extraction or its leg failed: a stable code and a sentence.
@@ -414,6 +411,17 @@ mod tests {
         }
         reached.sort();
         assert_eq!(reached, Status::ALL);
+    }
+
+    #[test]
+    fn the_page_shows_the_moves() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/state-machine.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        assert_eq!(
+            page,
+            state_machine_page(),
+            "run `cargo xtask state-machine`"
+        );
     }
 
     #[test]

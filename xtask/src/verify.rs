@@ -1,0 +1,52 @@
+//! What CI runs: every check, then every test.
+
+use std::{path::Path, process::Command};
+
+use crate::{arrows, deny, run, setup};
+
+/// Installs what is needed, checks, tests.
+pub(crate) fn everything(root: &Path) -> anyhow::Result<()> {
+    setup::install()?;
+    checks(root)?;
+    tests(root)
+}
+
+/// Everything that is no test, cheapest first.
+pub(crate) fn checks(root: &Path) -> anyhow::Result<()> {
+    run::cargo(root, &["fmt", "--all", "--check"])?;
+    arrows::check(root)?;
+    deny::check(root)?;
+    run::cargo(
+        root,
+        &[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    )?;
+    run::check(
+        Command::new(run::cargo_program())
+            .args(["doc", "--workspace", "--no-deps", "--locked", "--quiet"])
+            .env("RUSTDOCFLAGS", "-D warnings")
+            .current_dir(root),
+    )
+}
+
+/// Unit, integration and doc tests of every crate. FLYDOCS_ settings of the caller do not reach them.
+fn tests(root: &Path) -> anyhow::Result<()> {
+    let mut command = Command::new(run::cargo_program());
+    command
+        .args(["test", "--workspace", "--locked", "--no-fail-fast"])
+        .current_dir(root);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("FLYDOCS_") && !text.starts_with("FLYDOCS_TEST_") {
+            command.env_remove(&name);
+        }
+    }
+    run::check(&mut command)
+}
