@@ -1,0 +1,292 @@
+//! The acquire protocol: open without following or creating blindly, lock, and make sure that the
+//! file locked is still the one that everybody else will open.
+
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering::Relaxed},
+    },
+};
+
+use rustix::{
+    fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat},
+    io::Errno,
+};
+
+use crate::{
+    dir::{Directory, Scope, io_error},
+    error::{LockError, Result},
+    file::{Kind, Place},
+    process,
+    record::{Head, State},
+};
+
+/// Rounds before a file that somebody keeps replacing is given up.
+const PATIENCE: u32 = 1000;
+/// Looks at a lock that is held although its record says "done": somebody may just be asking.
+const SECOND_LOOKS: u32 = 4;
+
+/// An open lock file, not locked.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) fd: OwnedFd,
+    pub(crate) directory: Arc<Directory>,
+}
+
+/// A locked and verified file. Dropping it unlocks without a trace in the record.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    pub(crate) fd: Option<OwnedFd>,
+    pub(crate) kind: Kind,
+    pub(crate) contended: bool,
+    pub(crate) pid: u32,
+}
+
+pub(crate) enum Attempt {
+    Locked(Locked),
+    Busy(Opened),
+}
+
+impl Place {
+    /// One attempt, without waiting.
+    pub(crate) fn attempt(&self, kind: Kind) -> Result<Attempt> {
+        for round in 0..PATIENCE {
+            let opened = self.open(round)?;
+            let mut locked = self.flock(&opened.fd, operation(kind, false))?;
+            if !locked && kind == Kind::Exclusive {
+                locked = self.look_again(&opened)?;
+            }
+            if !locked {
+                return Ok(Attempt::Busy(opened));
+            }
+            if let Some(locked) = self.verified(opened, kind)? {
+                return Ok(Attempt::Locked(locked));
+            }
+        }
+        Err(self.insecure("it keeps being replaced"))
+    }
+
+    /// Somebody who only asks whether the lock is held has it for a microsecond; that must not
+    /// make a caller give up. The record decides no more than whether looking again is worth it.
+    fn look_again(&self, opened: &Opened) -> Result<bool> {
+        for _ in 0..SECOND_LOOKS {
+            if Head::read(&opened.fd).is_some_and(|head| head.state == State::Running) {
+                return Ok(false);
+            }
+            for _ in 0..100 {
+                std::hint::spin_loop();
+            }
+            if self.flock(&opened.fd, FlockOperation::NonBlockingLockExclusive)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Waits in the kernel's queue.
+    pub(crate) fn lock_blocking(&self, kind: Kind) -> Result<Locked> {
+        let mut contended = false;
+        for round in 0..PATIENCE {
+            let opened = self.open(round)?;
+            if !self.flock(&opened.fd, operation(kind, false))? {
+                contended = true;
+                // Somebody could hold a FIFO or a foreign file for ever.
+                self.examine(&opened)?;
+                self.flock(&opened.fd, operation(kind, true))?;
+            }
+            if let Some(mut locked) = self.verified(opened, kind)? {
+                locked.contended = contended;
+                return Ok(locked);
+            }
+        }
+        Err(self.insecure("it keeps being replaced"))
+    }
+
+    /// Opens the file, and creates it if it is missing.
+    pub(crate) fn open(&self, round: u32) -> Result<Opened> {
+        let mut fresh = round > 0;
+        for _ in 0..PATIENCE {
+            let directory = self.directory(fresh)?;
+            if let Some(fd) = self.open_in(&directory)? {
+                return Ok(Opened { fd, directory });
+            }
+            match self.create_in(&directory) {
+                Ok(fd) => return Ok(Opened { fd, directory }),
+                Err(Errno::EXIST) => {}
+                // The directory itself is gone, or was replaced.
+                Err(Errno::NOENT) if !fresh => fresh = true,
+                Err(errno) => return Err(io_error("create lock file", &self.path, errno)),
+            }
+        }
+        Err(self.insecure("it keeps appearing and disappearing"))
+    }
+
+    /// Opens the file for a look, if it exists.
+    pub(crate) fn open_existing(&self) -> Result<Option<Opened>> {
+        if self.scope == Scope::Beside && self.path.parent().is_some_and(|dir| !dir.exists()) {
+            return Ok(None);
+        }
+        let directory = self.directory(true)?;
+        Ok(self.open_in(&directory)?.map(|fd| Opened { fd, directory }))
+    }
+
+    fn directory(&self, fresh: bool) -> Result<Arc<Directory>> {
+        if !fresh && let Some(directory) = self.directory.get() {
+            return Ok(Arc::clone(directory));
+        }
+        let path = self.path.parent().unwrap_or(&self.path);
+        let directory = Arc::new(Directory::open(path, self.scope, self.allow_network)?);
+        if !fresh {
+            // Lost against another thread: both are right.
+            self.directory.set(Arc::clone(&directory)).unwrap_or_default();
+        }
+        Ok(directory)
+    }
+
+    fn open_in(&self, directory: &Directory) -> Result<Option<OwnedFd>> {
+        // No O_CREAT: with fs.protected_regular it is refused on another user's file in a sticky
+        // directory. O_NONBLOCK: a planted FIFO must not hang us. O_RDWR: NFS wants it.
+        match rustix::fs::openat(&directory.fd, &self.name, open_flags(), Mode::empty()) {
+            Ok(fd) => Ok(Some(fd)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(Errno::LOOP) => Err(self.insecure("it is a symlink")),
+            Err(Errno::NXIO | Errno::OPNOTSUPP) => {
+                Err(self.insecure("it is a FIFO, a socket or a device"))
+            }
+            Err(Errno::ISDIR) => Err(self.insecure("it is a directory")),
+            Err(errno) => Err(io_error("open lock file", &self.path, errno)),
+        }
+    }
+
+    fn create_in(&self, directory: &Directory) -> rustix::io::Result<OwnedFd> {
+        let flags = open_flags() | OFlags::CREATE | OFlags::EXCL;
+        let own = Mode::from_raw_mode(0o600);
+        if self.scope != Scope::System {
+            return rustix::fs::openat(&directory.fd, &self.name, flags, own);
+        }
+        // For several users the mode must not depend on the umask, and nobody may see the file
+        // before it has that mode: made aside, then renamed into place.
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let aside =
+            format!(".new-{}-{}", process::pid(), MADE.fetch_add(1, Relaxed));
+        let fd = rustix::fs::openat(&directory.fd, &aside, flags, own)?;
+        let placed = rustix::fs::fchmod(&fd, directory.file_mode).and_then(|()| {
+            rustix::fs::renameat_with(
+                &directory.fd,
+                &aside,
+                &directory.fd,
+                &self.name,
+                RenameFlags::NOREPLACE,
+            )
+        });
+        match placed {
+            Ok(()) => Ok(fd),
+            Err(errno) => {
+                rustix::fs::unlinkat(&directory.fd, &aside, AtFlags::empty())?;
+                Err(errno)
+            }
+        }
+    }
+
+    /// `true` if the lock was taken.
+    pub(crate) fn flock(&self, fd: impl AsFd, operation: FlockOperation) -> Result<bool> {
+        loop {
+            return match rustix::fs::flock(fd.as_fd(), operation) {
+                Ok(()) => Ok(true),
+                Err(Errno::INTR) => continue,
+                Err(Errno::WOULDBLOCK) => Ok(false),
+                Err(errno @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {
+                    Err(LockError::Unsupported { path: self.path.clone(), source: errno.into() })
+                }
+                Err(errno) => Err(io_error("lock", &self.path, errno)),
+            };
+        }
+    }
+
+    /// Is the file we locked still the file that everybody else will open? If not, the lock
+    /// excludes nobody, and `None` sends the caller back to open it again.
+    pub(crate) fn verified(&self, opened: Opened, kind: Kind) -> Result<Option<Locked>> {
+        let ours = self.examine(&opened)?;
+        if !self.is_current(&ours)? {
+            return Ok(None);
+        }
+        if ours.st_nlink > 1 {
+            return Err(self.insecure("it has another hard link"));
+        }
+        Ok(Some(Locked {
+            fd: Some(opened.fd),
+            kind,
+            contended: false,
+            pid: process::pid(),
+        }))
+    }
+
+    pub(crate) fn is_current(&self, ours: &Stat) -> Result<bool> {
+        // The whole path, as a newcomer goes it: a renamed directory is noticed too.
+        match rustix::fs::statat(CWD, &self.full, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(now) => Ok(now.st_ino == ours.st_ino && now.st_dev == ours.st_dev),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
+            Err(errno) => Err(io_error("examine", &self.path, errno)),
+        }
+    }
+
+    /// Refuses what is not a plain file of ours.
+    pub(crate) fn examine(&self, opened: &Opened) -> Result<Stat> {
+        let stat = rustix::fs::fstat(&opened.fd)
+            .map_err(|errno| io_error("examine", &self.path, errno))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(self.insecure("it is not a regular file"));
+        }
+        let directory = &opened.directory;
+        if stat.st_uid != directory.euid && stat.st_uid != 0 && directory.scope != Scope::System {
+            return Err(self.insecure(format!("it belongs to uid {}", stat.st_uid)));
+        }
+        Ok(stat)
+    }
+}
+
+impl Locked {
+    pub(crate) fn contended(mut self) -> Self {
+        self.contended = true;
+        self
+    }
+
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.fd.as_ref().map(AsFd::as_fd)
+    }
+}
+
+impl Drop for Locked {
+    fn drop(&mut self) {
+        if let Some(fd) = self.fd.take() {
+            release(&fd, self.pid);
+        }
+    }
+}
+
+/// Unlocks explicitly, so that a descriptor inherited by a child does not keep the lock; except in
+/// a forked child, whose descriptor shares its parent's lock: there closing is all it may do.
+pub(crate) fn release(fd: &OwnedFd, acquired_by: u32) {
+    if process::pid() == acquired_by {
+        // Cannot fail on a valid descriptor; closing it unlocks as well.
+        rustix::fs::flock(fd, FlockOperation::Unlock).unwrap_or_default();
+    }
+}
+
+fn operation(kind: Kind, blocking: bool) -> FlockOperation {
+    match (kind, blocking) {
+        (Kind::Exclusive, true) => FlockOperation::LockExclusive,
+        (Kind::Exclusive, false) => FlockOperation::NonBlockingLockExclusive,
+        (Kind::Shared, true) => FlockOperation::LockShared,
+        (Kind::Shared, false) => FlockOperation::NonBlockingLockShared,
+    }
+}
+
+pub(crate) fn try_operation(kind: Kind) -> FlockOperation {
+    operation(kind, false)
+}
+
+fn open_flags() -> OFlags {
+    OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
+}

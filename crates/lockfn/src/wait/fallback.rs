@@ -1,0 +1,104 @@
+//! Waiting where there are no file events (not Linux, or the user's inotify instances are used
+//! up): one thread waits in the kernel's queue on the waiter's behalf.
+//!
+//! Such a thread cannot be called back. If its waiter has gone it gives the lock back the moment
+//! it gets it.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+    task::{Context, Poll, Waker},
+    time::Instant,
+};
+
+use super::hub::Hub;
+use crate::{
+    acquire::Locked,
+    error::{LockError, Result},
+    file::{Kind, Place},
+};
+
+pub(crate) async fn acquire(
+    hub: &'static Hub,
+    place: &Arc<Place>,
+    kind: Kind,
+    deadline: Option<Instant>,
+) -> Result<Option<Locked>> {
+    let errand = Errand::start(place, kind)?;
+    let mut result = Answer { errand };
+    let mut due = deadline.map(|deadline| hub.sleep(deadline));
+    std::future::poll_fn(|cx| {
+        if let Poll::Ready(locked) = Pin::new(&mut result).poll(cx) {
+            return Poll::Ready(locked.map(|locked| Some(locked.contended())));
+        }
+        match &mut due {
+            Some(due) => Pin::new(due).poll(cx).map(|()| Ok(None)),
+            None => Poll::Pending,
+        }
+    })
+    .await
+}
+
+/// What the thread and its waiter share.
+#[derive(Debug, Default)]
+struct Errand(Mutex<Progress>);
+
+#[derive(Debug, Default)]
+struct Progress {
+    locked: Option<Result<Locked>>,
+    waker: Option<Waker>,
+    nobody_waits: bool,
+}
+
+impl Errand {
+    fn start(place: &Arc<Place>, kind: Kind) -> Result<Arc<Self>> {
+        let errand = Arc::new(Self::default());
+        let (theirs, place) = (Arc::clone(&errand), Arc::clone(place));
+        let failed_at = place.path.clone();
+        std::thread::Builder::new()
+            .name("lockfn-waiter".to_owned())
+            .spawn(move || theirs.finish(place.lock_blocking(kind)))
+            .map_err(|source| LockError::Io { action: "start waiting for", path: failed_at, source })?;
+        Ok(errand)
+    }
+
+    fn finish(&self, locked: Result<Locked>) {
+        let mut progress = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if progress.nobody_waits {
+            return;
+        }
+        progress.locked = Some(locked);
+        if let Some(waker) = progress.waker.take() {
+            drop(progress);
+            waker.wake();
+        }
+    }
+}
+
+struct Answer {
+    errand: Arc<Errand>,
+}
+
+impl Future for Answer {
+    type Output = Result<Locked>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut progress = self.errand.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress.locked.take() {
+            Some(locked) => Poll::Ready(locked),
+            None => {
+                progress.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Answer {
+    fn drop(&mut self) {
+        let mut progress = self.errand.0.lock().unwrap_or_else(PoisonError::into_inner);
+        progress.nobody_waits = true;
+        drop(progress.locked.take());
+    }
+}

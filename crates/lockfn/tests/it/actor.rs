@@ -1,0 +1,149 @@
+//! Other processes: this test program, started again to play a role.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use lockfn::{Kind, LockFile, Wait};
+
+/// A process that plays a role and reports line by line.
+pub struct Actor {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Actor {
+    /// Starts `role` with its words.
+    pub fn start(role: &str, words: &[&str]) -> Self {
+        Self::start_as(Command::new(std::env::current_exe().unwrap()), role, words)
+    }
+
+    pub fn start_as(mut program: Command, role: &str, words: &[&str]) -> Self {
+        let mut child = program
+            .args(["actor::plays_its_role", "--exact", "--nocapture", "--test-threads=1"])
+            .env("LOCKFN_TEST_ROLE", role)
+            .env("LOCKFN_TEST_WORDS", words.join("\u{1f}"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, input, lines }
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next report.
+    pub fn hears(&mut self) -> String {
+        loop {
+            let line = self.lines.next().expect("the actor ended without a report").unwrap();
+            if let Some((_, report)) = line.split_once("report: ") {
+                return report.to_owned();
+            }
+        }
+    }
+
+    pub fn expect(&mut self, report: &str) {
+        assert_eq!(self.hears(), report);
+    }
+
+    /// Lets it go on.
+    pub fn go_on(&mut self) {
+        writeln!(self.input.as_mut().unwrap()).unwrap();
+    }
+
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn ends(mut self) {
+        drop(self.input.take());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+pub fn report(text: impl std::fmt::Display) {
+    // A new line first: the harness writes on it too.
+    println!("\nreport: {text}");
+}
+
+/// Waits until the test says so (or has gone).
+pub fn wait_for_go() {
+    std::io::stdin().lock().read_line(&mut String::new()).unwrap();
+}
+
+#[test]
+fn plays_its_role() {
+    let Ok(role) = std::env::var("LOCKFN_TEST_ROLE") else { return };
+    let words = std::env::var("LOCKFN_TEST_WORDS").unwrap();
+    let words: Vec<&str> = words.split('\u{1f}').collect();
+    match (role.as_str(), words.as_slice()) {
+        ("hold", [path]) => {
+            let guard = LockFile::at(path).lock().unwrap();
+            report(format!("holding {} abandoned {}", guard.token(), guard.abandoned().is_some()));
+            wait_for_go();
+            drop(guard);
+            report("released");
+            wait_for_go();
+        }
+        ("try", [path]) => report(LockFile::at(path).try_lock().unwrap().is_some()),
+        ("wait", [path]) => {
+            report("waiting");
+            let start = Instant::now();
+            let guard = LockFile::at(path).lock().unwrap();
+            report(format!("holding contended {}", guard.contended()));
+            wait_for_go();
+            drop(guard);
+            report(start.elapsed().as_millis());
+        }
+        ("count", [how, path, counter, times]) => {
+            for _ in 0..times.parse().unwrap() {
+                count(how, Path::new(path), Path::new(counter));
+            }
+        }
+        (role, _) => panic!("no role {role}"),
+    }
+}
+
+fn count(how: &str, path: &Path, counter: &Path) {
+    let lock = LockFile::at(path);
+    let guard = match how {
+        "sync" => lock.lock().unwrap(),
+        "timed" => lock.lock_within(Duration::from_secs(60)).unwrap().unwrap(),
+        "async" => futures_lite(lock.lock_async()).unwrap(),
+        "shared-then" => {
+            drop(lock.acquire(Kind::Shared, Wait::Forever).unwrap().unwrap());
+            lock.lock().unwrap()
+        }
+        how => panic!("no way {how}"),
+    };
+    let value: u64 = std::fs::read_to_string(counter).unwrap().parse().unwrap();
+    std::fs::write(counter, (value + 1).to_string()).unwrap();
+    drop(guard);
+}
+
+/// An executor that is not tokio.
+pub fn futures_lite<F: std::future::Future>(future: F) -> F::Output {
+    struct Unpark(std::thread::Thread);
+    impl std::task::Wake for Unpark {
+        fn wake(self: std::sync::Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+            std::task::Poll::Ready(output) => return output,
+            std::task::Poll::Pending => std::thread::park(),
+        }
+    }
+}
