@@ -1,0 +1,58 @@
+//! The settings of the bus; the composition root fills them.
+
+use std::time::Duration;
+
+/// How a bus behaves. The same for every adapter.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// How long a claim holds without a beat.
+    pub lease: Duration,
+    /// How many handler failures make a dead letter.
+    pub max_failures: u32,
+    /// How many claims that never settled make a dead letter: the event probably kills its process.
+    pub max_unsettled: u32,
+    /// The first wait after a failure; it doubles with each further one.
+    pub backoff_base: Duration,
+    /// The longest wait after a failure.
+    pub backoff_cap: Duration,
+    /// How often to look without having been told.
+    pub poll: Duration,
+    /// How often to look when nothing can tell (poll-only).
+    pub poll_only: Duration,
+    /// How many events one drain pass moves.
+    pub drain_batch: u32,
+    /// How many deliveries the `memory` adapter holds for a group; the rest waits in the outbox.
+    pub memory_capacity: u32,
+    /// How long handled events are kept.
+    pub keep_events: Duration,
+    /// How long dead letters are kept.
+    pub keep_dead_letters: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            lease: Duration::from_secs(60),
+            max_failures: 10,
+            max_unsettled: 5,
+            backoff_base: Duration::from_secs(1),
+            backoff_cap: Duration::from_secs(300),
+            poll: Duration::from_secs(5),
+            poll_only: Duration::from_millis(500),
+            drain_batch: 500,
+            memory_capacity: 10_000,
+            keep_events: Duration::from_secs(24 * 3600),
+            keep_dead_letters: Duration::from_secs(30 * 24 * 3600),
+        }
+    }
+}
+
+impl Options {
+    /// The wait after the failure number `failures` (1 is the first).
+    pub(crate) fn backoff(&self, failures: u32) -> Duration {
+        let doubled = self
+            .backoff_base
+            .saturating_mul(1 << failures.saturating_sub(1).min(20));
+        doubled.min(self.backoff_cap)
+    }
+}
