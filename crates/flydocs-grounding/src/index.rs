@@ -209,9 +209,8 @@ impl<'a> PageIndex<'a> {
 
     /// The words without the marks around them.
     pub(crate) fn trimmed(&self) -> &Text {
-        self.trimmed.get_or_init(|| {
-            Text::joined(self.words().map(|(at, w)| (at, trim(w).to_owned())), " ")
-        })
+        self.trimmed
+            .get_or_init(|| Text::joined(self.words().map(|(at, w)| (at, trim(w).to_owned())), " "))
     }
 
     /// The words with spaces for punctuation.
@@ -325,8 +324,8 @@ fn pieces(word: &str) -> Vec<&str> {
     let mut chars = word.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map(|(_, c)| *c);
-        let between_digits = before.is_some_and(|c| c.is_ascii_digit())
-            && after.is_some_and(|c| c.is_ascii_digit());
+        let between_digits =
+            before.is_some_and(|c| c.is_ascii_digit()) && after.is_some_and(|c| c.is_ascii_digit());
         let is_cut = is_currency_sign(c)
             || matches!(
                 c,
@@ -356,7 +355,10 @@ mod tests {
             ("total:12.50", vec!["total", "12.50"]),
             ("12:30", vec!["12:30"]),
             ("no.(7)", vec!["no.", "7", ""]),
-            ("\u{5408}\u{8a08}1000\u{5186}", vec!["\u{5408}\u{8a08}", "1000", "\u{5186}"]),
+            (
+                "\u{5408}\u{8a08}1000\u{5186}",
+                vec!["\u{5408}\u{8a08}", "1000", "\u{5186}"],
+            ),
             ("eur\u{20ac}5", vec!["eur", "5"]),
         ] {
             assert_eq!(pieces(word), wanted);

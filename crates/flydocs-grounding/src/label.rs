@@ -17,7 +17,11 @@ impl Labels {
     pub(crate) fn of(field: Option<&Field>, name: &str) -> Self {
         let mut labels = Self::default();
         let schema_name = field.map_or("", |field| field.name.as_str());
-        let name = if schema_name.is_empty() { name } else { schema_name };
+        let name = if schema_name.is_empty() {
+            name
+        } else {
+            schema_name
+        };
         labels.push(&split_case(name), 1.0);
         if let Some(description) = field.and_then(|field| field.description.as_deref()) {
             labels.push(description, 0.5);
@@ -102,5 +106,9 @@ fn distance(index: &PageIndex<'_>, label: Rect, value: Rect) -> f64 {
     let wrong_side = (left_of > 0.0 && below <= 0.0) || above > 0.0;
     let center_gap = (value.center().1 - label.center().1).abs();
     let distance = across.hypot(3.0 * down.max(0.1 * center_gap));
-    if wrong_side { 2.0 * distance + 0.02 } else { distance }
+    if wrong_side {
+        2.0 * distance + 0.02
+    } else {
+        distance
+    }
 }

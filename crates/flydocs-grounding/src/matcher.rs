@@ -93,7 +93,9 @@ pub(crate) fn places(index: &PageIndex<'_>, target: &Target, floor: f64) -> Opti
     } else {
         exact(index, target).or_else(|| fuzzy(index, target, floor))
     }?;
-    found.spans.retain(|span| rect_of(index.page, *span).is_some());
+    found
+        .spans
+        .retain(|span| rect_of(index.page, *span).is_some());
     (found.score >= floor && !found.spans.is_empty()).then_some(found)
 }
 
@@ -121,15 +123,17 @@ fn exact(index: &PageIndex<'_>, target: &Target) -> Option<Places> {
                 Places::literal(shortest(spans.map(|found| found.span)))
             })
         }
-        Kind::Digits(wanted) => Places::literal(tight(index, index.trimmed().find(&target.trimmed)))
-            .or_else(|| Places::literal(tight(index, index.plain().find(&target.plain))))
-            .or_else(|| {
-                let found = index.numbers().of_digits(wanted);
-                let bare = found.iter().filter(|found| !found.glued);
-                Places::literal(shortest(bare.map(|found| found.span)))
-                    .or_else(|| Places::literal(shortest(found.iter().map(|found| found.span))))
-            })
-            .or_else(|| Places::literal(index.trimmed_pieces().find(&target.trimmed))),
+        Kind::Digits(wanted) => {
+            Places::literal(tight(index, index.trimmed().find(&target.trimmed)))
+                .or_else(|| Places::literal(tight(index, index.plain().find(&target.plain))))
+                .or_else(|| {
+                    let found = index.numbers().of_digits(wanted);
+                    let bare = found.iter().filter(|found| !found.glued);
+                    Places::literal(shortest(bare.map(|found| found.span)))
+                        .or_else(|| Places::literal(shortest(found.iter().map(|found| found.span))))
+                })
+                .or_else(|| Places::literal(index.trimmed_pieces().find(&target.trimmed)))
+        }
         Kind::Date(_, forms) => {
             let likely = |unlikely: bool, text: &Text| {
                 let mut spans: Vec<Span> = forms
@@ -155,7 +159,9 @@ fn exact(index: &PageIndex<'_>, target: &Target) -> Option<Places> {
 
 /// A date is as good in one written form as in another.
 fn with_more(mut places: Places, more: Option<Places>) -> Places {
-    places.spans.extend(more.into_iter().flat_map(|more| more.spans));
+    places
+        .spans
+        .extend(more.into_iter().flat_map(|more| more.spans));
     places.spans.sort_unstable();
     places.spans.dedup();
     places
@@ -200,7 +206,8 @@ fn shortest(spans: impl Iterator<Item = Span>) -> Vec<Span> {
 fn whole_characters(text: &Text, needle: &str) -> Vec<Span> {
     text.find_where(needle, |before, after| {
         let cuts = |inside: Option<char>, outside: Option<char>| {
-            inside.is_some_and(|c| c.is_ascii_digit()) && outside.is_some_and(|c| c.is_ascii_digit())
+            inside.is_some_and(|c| c.is_ascii_digit())
+                && outside.is_some_and(|c| c.is_ascii_digit())
         };
         !cuts(needle.chars().next(), before) && !cuts(needle.chars().next_back(), after)
     })
@@ -228,14 +235,29 @@ fn fuzzy(index: &PageIndex<'_>, target: &Target, floor: f64) -> Option<Places> {
         }
         Kind::Digits(_) | Kind::Date(..) => has_same_digits(&target.literal, window),
     };
-    best.search(index.literal(), &target.literal, most_words(&target.literal), agrees);
-    best.search(index.plain(), &target.plain, most_words(&target.plain), agrees);
+    best.search(
+        index.literal(),
+        &target.literal,
+        most_words(&target.literal),
+        agrees,
+    );
+    best.search(
+        index.plain(),
+        &target.plain,
+        most_words(&target.plain),
+        agrees,
+    );
     if let Kind::Date(date, forms) = &target.kind {
         for form in forms.iter().filter(|form| form.fuzzy) {
-            best.search(index.plain(), &form.text, most_words(&form.text), |window| {
-                has_same_digits(&form.text, window)
-                    && !window.split(' ').any(|word| date.is_other_month(word))
-            });
+            best.search(
+                index.plain(),
+                &form.text,
+                most_words(&form.text),
+                |window| {
+                    has_same_digits(&form.text, window)
+                        && !window.split(' ').any(|word| date.is_other_month(word))
+                },
+            );
         }
     }
     best.into_places()
@@ -413,7 +435,10 @@ impl CharacterBound {
     }
 
     fn add(&mut self, ids: &[u32], at: usize) {
-        if let Some(count) = ids.get(at).and_then(|id| self.missing.get_mut(*id as usize)) {
+        if let Some(count) = ids
+            .get(at)
+            .and_then(|id| self.missing.get_mut(*id as usize))
+        {
             if *count > 0 {
                 self.common += 1;
             }
@@ -422,7 +447,10 @@ impl CharacterBound {
     }
 
     fn remove(&mut self, ids: &[u32], at: usize) {
-        if let Some(count) = ids.get(at).and_then(|id| self.missing.get_mut(*id as usize)) {
+        if let Some(count) = ids
+            .get(at)
+            .and_then(|id| self.missing.get_mut(*id as usize))
+        {
             *count += 1;
             if *count > 0 {
                 self.common -= 1;

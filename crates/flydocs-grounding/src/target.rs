@@ -70,7 +70,6 @@ impl Target {
     pub(crate) fn is_unspaced(&self) -> bool {
         is_unspaced_text(&self.literal)
     }
-
 }
 
 impl Kind {

@@ -9,8 +9,7 @@ use std::{
 };
 
 use flydocs_contract::{
-    BoundingBox, ExtractedField, Field, FieldValue, PageWords, Rect,
-    request::DocumentTypeSpec,
+    BoundingBox, ExtractedField, Field, FieldValue, PageWords, Rect, request::DocumentTypeSpec,
     result::ExtractedFieldGroup,
 };
 
@@ -203,12 +202,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn collect_field(
-        &mut self,
-        field: &'a mut ExtractedField,
-        spec: Option<&Field>,
-        place: Place,
-    ) {
+    fn collect_field(&mut self, field: &'a mut ExtractedField, spec: Option<&Field>, place: Place) {
         if !matches!(field.value, Some(FieldValue::Fields(_))) {
             self.collect_leaf(field, spec, place);
             return;
@@ -232,12 +226,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn collect_leaf(
-        &mut self,
-        field: &'a mut ExtractedField,
-        spec: Option<&Field>,
-        place: Place,
-    ) {
+    fn collect_leaf(&mut self, field: &'a mut ExtractedField, spec: Option<&Field>, place: Place) {
         let target = match &field.value {
             Some(value) if is_open(field) => Target::new(value, self.order),
             _ => None,
@@ -247,7 +236,10 @@ impl<'a> Run<'a> {
             if let (Some(row), Some(bbox), Some(page)) =
                 (place.row, field.bbox, field.pages.first())
             {
-                self.anchors.entry((row, *page)).or_default().push(bbox.rect());
+                self.anchors
+                    .entry((row, *page))
+                    .or_default()
+                    .push(bbox.rect());
             }
             return;
         };
@@ -313,8 +305,9 @@ impl<'a> Run<'a> {
             }
         }
         // Members with one place only say where their row is; the others follow them.
-        let (sure, open): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|(_, places)| places.spans.len() == 1);
+        let (sure, open): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .partition(|(_, places)| places.spans.len() == 1);
         for (at, places) in sure.into_iter().chain(open) {
             self.choose(&index, at, &places);
         }
@@ -336,7 +329,11 @@ impl<'a> Run<'a> {
             .copied()
             .filter(|span| !taken.is_some_and(|taken| taken.contains(span)))
             .collect();
-        let free = if free.is_empty() { &places.spans } else { &free };
+        let free = if free.is_empty() {
+            &places.spans
+        } else {
+            &free
+        };
         let anchors = leaf
             .place
             .row
@@ -347,7 +344,8 @@ impl<'a> Run<'a> {
             None if leaf.place.array.is_some() => free.first().copied(),
             None => nearest(index, free, &leaf.labels),
         };
-        let Some((span, hit)) = chosen.and_then(|span| Some((span, places.hit(index, span)?))) else {
+        let Some((span, hit)) = chosen.and_then(|span| Some((span, places.hit(index, span)?)))
+        else {
             return;
         };
         if let Some(row) = leaf.place.row {

@@ -91,15 +91,18 @@ impl Date {
         let rare_month_first = ambiguous && order == Order::DayFirst;
         forms.push(format!("{year} {month:02} {day:02}"), false, false);
         forms.push(format!("{year} {month} {day}"), false, false);
-        for (first, second, unlikely) in [
-            (day, month, rare_day_first),
-            (month, day, rare_month_first),
-        ] {
+        for (first, second, unlikely) in
+            [(day, month, rare_day_first), (month, day, rare_month_first)]
+        {
             forms.push(format!("{first:02} {second:02} {year}"), unlikely, false);
             forms.push(format!("{first} {second} {year}"), unlikely, false);
             forms.push(format!("{first:02} {second} {year}"), unlikely, false);
             forms.push(format!("{first} {second:02} {year}"), unlikely, false);
-            forms.push(format!("{first:02} {second:02} {short:02}"), unlikely, false);
+            forms.push(
+                format!("{first:02} {second:02} {short:02}"),
+                unlikely,
+                false,
+            );
             forms.push(format!("{first} {second} {short:02}"), unlikely, false);
         }
         forms.push(format!("{year}{month:02}{day:02}"), false, false);
@@ -270,7 +273,14 @@ mod tests {
 
     #[test]
     fn what_is_no_iso_date_is_no_date() {
-        for text in ["2026-13-01", "2026-1-3", "26-01-03", "2026-01-03x", "", "2026-01-3\u{e9}"] {
+        for text in [
+            "2026-13-01",
+            "2026-1-3",
+            "26-01-03",
+            "2026-01-03x",
+            "",
+            "2026-01-3\u{e9}",
+        ] {
             assert_eq!(Date::from_iso(text), None, "{text}");
         }
         assert!(Date::from_iso("2026-01-03T10:00:00Z").is_some());

@@ -69,7 +69,9 @@ impl Number {
             parts.get(1..)?
         };
         if grouped.iter().any(|part| !matches!(part.len(), 2 | 3))
-            || parts.first().is_some_and(|p| p.len() > 1 && p.starts_with('0'))
+            || parts
+                .first()
+                .is_some_and(|p| p.len() > 1 && p.starts_with('0'))
         {
             return None;
         }
@@ -153,7 +155,15 @@ impl NumberSpans {
     pub(crate) fn read(page: &PageWords, normal: &[String]) -> Self {
         let cores: Vec<Option<Core<'_>>> = normal.iter().map(|word| Core::of(word)).collect();
         let tight: Vec<bool> = (0..cores.len())
-            .map(|at| is_tight(page, Span { first: at, last: at + 1 }))
+            .map(|at| {
+                is_tight(
+                    page,
+                    Span {
+                        first: at,
+                        last: at + 1,
+                    },
+                )
+            })
             .collect();
         let goes_on: Vec<bool> = cores
             .windows(2)
@@ -274,8 +284,7 @@ impl<'a> Core<'a> {
             return None;
         }
         let is_mark = |c: char| is_edge(c) || matches!(c, '+' | '%' | '\u{b0}' | '\u{2030}' | '~');
-        let (marks_before, marks_after) =
-            (before.chars().all(is_mark), after.chars().all(is_mark));
+        let (marks_before, marks_after) = (before.chars().all(is_mark), after.chars().all(is_mark));
         let unit = |letters: &str| {
             let letters = letters.trim_matches(is_mark);
             letters.chars().count() <= 3 && letters.chars().all(char::is_alphabetic)
@@ -339,7 +348,11 @@ mod tests {
             ("0", "0.00", true),
             ("7", "007", true),
         ] {
-            assert_eq!(number(value).is_read_from(printed), wanted, "{value} from {printed}");
+            assert_eq!(
+                number(value).is_read_from(printed),
+                wanted,
+                "{value} from {printed}"
+            );
         }
     }
 
@@ -361,7 +374,8 @@ mod tests {
         ] {
             let read = Number::from_written(text);
             assert_eq!(
-                read.as_ref().map(|n| (n.whole.as_str(), n.fraction.as_str())),
+                read.as_ref()
+                    .map(|n| (n.whole.as_str(), n.fraction.as_str())),
                 wanted,
                 "{text}"
             );

@@ -125,13 +125,19 @@ fn brute(value: &str, page: &PageWords) -> Option<f64> {
     for first in 0..page.words.len() {
         for last in first..page.words.len().min(first + most) {
             let union = page.words[first..=last].iter().map(|word| &word.rect);
-            if Rect::around(union).and_then(|rect| rect.clipped()).is_none() {
+            if Rect::around(union)
+                .and_then(|rect| rect.clipped())
+                .is_none()
+            {
                 continue;
             }
-            let texts: Vec<&str> =
-                page.words[first..=last].iter().map(|w| w.text.as_str()).collect();
+            let texts: Vec<&str> = page.words[first..=last]
+                .iter()
+                .map(|w| w.text.as_str())
+                .collect();
             let window: Vec<char> = texts.join(" ").chars().collect();
-            let score = 2.0 * common(&target, &window) as f64 / (target.len() + window.len()) as f64;
+            let score =
+                2.0 * common(&target, &window) as f64 / (target.len() + window.len()) as f64;
             if score >= 0.85 && best.is_none_or(|best| score > best) {
                 best = Some(score);
             }
@@ -146,7 +152,11 @@ fn common(a: &[char], b: &[char]) -> usize {
         let mut diagonal = 0;
         for (j, y) in b.iter().enumerate() {
             let above = row[j + 1];
-            row[j + 1] = if x == y { diagonal + 1 } else { above.max(row[j]) };
+            row[j + 1] = if x == y {
+                diagonal + 1
+            } else {
+                above.max(row[j])
+            };
             diagonal = above;
         }
     }

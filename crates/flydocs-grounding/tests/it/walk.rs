@@ -68,7 +68,14 @@ const NEVER: &dyn Fn() -> bool = &|| false;
 fn a_hit_replaces_the_box_and_puts_its_page_first() {
     let pages = shared(vec![page(3, "nothing"), page(4, "here ACME\nstands")]);
     let mut groups = group(vec![leaf("seller", text("ACME"), &[3, 4])]);
-    let report = ground(&mut groups, None, pages.as_slice(), &Options::default(), NEVER).unwrap();
+    let report = ground(
+        &mut groups,
+        None,
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     assert_eq!((report.grounded, report.missed, report.skipped), (1, 0, 0));
     let field = &groups[0].fields[0];
     let bbox = field.bbox.unwrap();
@@ -84,7 +91,14 @@ fn a_miss_keeps_the_engines_box() {
     let pages = shared(vec![page(1, "something else")]);
     let mut groups = group(vec![leaf("seller", text("ACME"), &[1])]);
     let before = groups.clone();
-    let report = ground(&mut groups, None, pages.as_slice(), &Options::default(), NEVER).unwrap();
+    let report = ground(
+        &mut groups,
+        None,
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     assert_eq!(report.missed, 1);
     assert_eq!(groups, before);
 }
@@ -146,7 +160,14 @@ fn the_best_score_wins_and_the_earlier_page_among_equals() {
         page(3, "Acme Corp"),
     ]);
     let mut groups = group(vec![leaf("x", text("Acme Corp"), &[1, 2, 3])]);
-    ground(&mut groups, None, pages.as_slice(), &Options::default(), NEVER).unwrap();
+    ground(
+        &mut groups,
+        None,
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     assert_eq!(groups[0].fields[0].pages, [2, 1, 3]);
 }
 
@@ -178,10 +199,27 @@ fn grounding_twice_is_grounding_once() {
         leaf("day", text("2026-01-03"), &[1]),
         leaf("none", text("nowhere"), &[1]),
     ]);
-    assert_eq!(candidate_pages(&groups).into_iter().collect::<Vec<_>>(), [1]);
-    ground(&mut groups, None, pages.as_slice(), &Options::default(), NEVER).unwrap();
+    assert_eq!(
+        candidate_pages(&groups).into_iter().collect::<Vec<_>>(),
+        [1]
+    );
+    ground(
+        &mut groups,
+        None,
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     let once = groups.clone();
-    let report = ground(&mut groups, None, pages.as_slice(), &Options::default(), NEVER).unwrap();
+    let report = ground(
+        &mut groups,
+        None,
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     assert_eq!((report.grounded, report.missed, report.skipped), (0, 1, 3));
     assert_eq!(groups, once);
 }
@@ -230,7 +268,14 @@ fn equal_cells_of_a_table_go_to_their_own_rows() {
         ..named("lines", FieldType::Array)
     };
     let spec = spec(vec![lines]);
-    ground(&mut groups, Some(&spec), pages.as_slice(), &Options::default(), NEVER).unwrap();
+    ground(
+        &mut groups,
+        Some(&spec),
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     let Some(FieldValue::Fields(rows)) = &groups[0].fields[0].value else {
         panic!("an array")
     };
@@ -243,7 +288,15 @@ fn equal_cells_of_a_table_go_to_their_own_rows() {
             cells.iter().map(|cell| cell.bbox.unwrap().ymin).collect()
         })
         .collect();
-    let top = |line: u32| paper.words.iter().find(|w| w.line == line).unwrap().rect.ymin;
+    let top = |line: u32| {
+        paper
+            .words
+            .iter()
+            .find(|w| w.line == line)
+            .unwrap()
+            .rect
+            .ymin
+    };
     for (row, tops) in (1..).zip(tops) {
         assert_eq!(tops, vec![top(row); 3], "row {row}");
     }
@@ -253,6 +306,13 @@ fn equal_cells_of_a_table_go_to_their_own_rows() {
 fn a_segment_keeps_the_page_numbers_of_its_file() {
     let pages = shared(vec![page(41, "a"), page(42, "ACME")]);
     let mut groups = group(vec![leaf("x", text("ACME"), &[41])]);
-    ground(&mut groups, None, pages.as_slice(), &Options::default(), NEVER).unwrap();
+    ground(
+        &mut groups,
+        None,
+        pages.as_slice(),
+        &Options::default(),
+        NEVER,
+    )
+    .unwrap();
     assert_eq!(groups[0].fields[0].pages, [42, 41]);
 }
