@@ -5,6 +5,7 @@ use std::{fmt::Debug, ops::RangeInclusive, sync::Arc};
 use async_trait::async_trait;
 use bytes::Bytes;
 use flydocs_contract::PageWords;
+use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Result;
@@ -40,7 +41,7 @@ pub struct Row {
 }
 
 /// How large a page is drawn.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub enum ImageSize {
     /// Dots per inch of a PDF page; an image keeps its own pixels.
     Dpi(f64),
@@ -49,7 +50,7 @@ pub enum ImageSize {
 }
 
 /// The encoding of a drawn page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageFormat {
     /// Lossless.
     Png,

@@ -1,0 +1,345 @@
+//! [`Pages`]: the reader the service runs. Work goes to the pool, OCR to tesseract, words to the cache.
+
+use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use flydocs_contract::{PageWords, WordSource};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    cache::Cache,
+    error::{Error, Result},
+    ocr::{Fault, Tesseract, languages},
+    options::{OcrEngine, Options},
+    pdf::{PageText, TextLayer},
+    pool::Pool,
+    raster::{Picture, Pixels},
+    reader::{ImageFormat, ImageSize, PageImage, Reader, Row, Source},
+    sniff::Kind,
+    work::{self, File, Reply, Task},
+};
+
+/// How long a reading of one page may go on with the pages after it.
+const READ_AHEAD_MS: u64 = 60;
+
+/// Reads files as the settings say. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Pages {
+    inner: Arc<Inner>,
+}
+
+/// Content hash and page.
+type PageKey = (String, u32);
+
+#[derive(Debug)]
+struct Inner {
+    options: Arc<Options>,
+    pool: Pool,
+    tesseract: Tesseract,
+    /// Text layers, good or not, by content and page.
+    texts: Cache<PageKey, Arc<PageText>>,
+    /// What OCR read, by content, page and languages.
+    readings: Cache<(String, u32, String), Arc<PageWords>>,
+    /// Pages being read right now: whoever asks for one meanwhile waits for it.
+    flights: Mutex<HashMap<PageKey, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+impl Pages {
+    /// A reader with these settings.
+    pub fn new(options: Options) -> Self {
+        let half = options.cache_bytes / 2;
+        Self {
+            inner: Arc::new(Inner {
+                pool: Pool::new(options.concurrency),
+                tesseract: Tesseract::new(
+                    options.tesseract_path.clone(),
+                    options.ocr_page_timeout(),
+                ),
+                texts: Cache::new(half),
+                readings: Cache::new(half),
+                flights: Mutex::new(HashMap::new()),
+                options: Arc::new(options),
+            }),
+        }
+    }
+
+    /// Fails, naming what is missing, when OCR is on and tesseract or a configured language is not installed.
+    pub async fn check_ocr(&self) -> Result<()> {
+        match self.inner.options.ocr_engine {
+            OcrEngine::None => Ok(()),
+            OcrEngine::Tesseract => {
+                let names = languages(&self.inner.options.tesseract_lang, None);
+                self.inner.tesseract.check(&names).await
+            }
+        }
+    }
+
+    async fn work(
+        &self,
+        task: Task,
+        file: File,
+        cancel: &CancellationToken,
+    ) -> Result<(Reply, Vec<Bytes>)> {
+        let options = self.inner.options.clone();
+        self.inner
+            .pool
+            .run(cancel, move |cancel| {
+                work::run(&task, &file, &options, cancel)
+            })
+            .await
+    }
+
+    /// The text layer of a page of a PDF, read at most once.
+    async fn text(
+        &self,
+        row: &Row,
+        page: u32,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<PageText>> {
+        let key = (row.sha256.clone(), page);
+        if let Some(text) = self.inner.texts.get(&key) {
+            return Ok(text);
+        }
+        let task = Task::Text {
+            first: page,
+            ahead_ms: READ_AHEAD_MS,
+        };
+        let (reply, _) = self.work(task, file(row)?, cancel).await?;
+        let Reply::Text(pages) = reply else {
+            return Err(unexpected());
+        };
+        let mut asked = None;
+        for text in pages {
+            let (number, text) = (text.words.page, Arc::new(text));
+            let bytes = weight(&text.words);
+            self.inner
+                .texts
+                .put((row.sha256.clone(), number), text.clone(), bytes);
+            if number == page {
+                asked = Some(text);
+            }
+        }
+        asked.ok_or_else(unexpected)
+    }
+
+    /// The words of a page by OCR, read at most once for these languages.
+    async fn recognised(
+        &self,
+        row: &Row,
+        page: u32,
+        hint: Option<&str>,
+        text: Option<&PageText>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<PageWords>> {
+        let names = languages(&self.inner.options.tesseract_lang, hint);
+        let key = (row.sha256.clone(), page, names);
+        if let Some(words) = self.inner.readings.get(&key) {
+            return Ok(words);
+        }
+        self.inner.tesseract.check(&key.2).await?;
+        let task = Task::OcrPicture { page };
+        let (reply, blobs) = self.work(task, file(row)?, cancel).await?;
+        let (Reply::Picture { width, height }, Some(pixels)) = (reply, blobs.into_iter().next())
+        else {
+            return Err(unexpected());
+        };
+        let picture = Picture {
+            width,
+            height,
+            pixels: Pixels::Grey(pixels.into()),
+        };
+        let place = self.inner.pool.place(cancel).await?;
+        let reading = self
+            .inner
+            .tesseract
+            .read(&picture, &key.2, self.inner.options.ocr_dpi, cancel)
+            .await
+            .map_err(|fault| match fault {
+                Fault::Other(error) => error,
+                Fault::Failed(detail) => Error::OcrFailed {
+                    filename: row.filename.clone(),
+                    page,
+                    detail,
+                },
+            })?;
+        drop(place);
+        let (width, height) = text.map_or((f64::from(width), f64::from(height)), |text| {
+            (text.words.width, text.words.height)
+        });
+        let words = Arc::new(PageWords {
+            page,
+            width,
+            height,
+            source: WordSource::Ocr,
+            words: reading.words,
+            rulings: text.map_or_else(Vec::new, |text| text.words.rulings.clone()),
+        });
+        let bytes = weight(&words);
+        self.inner.readings.put(key, words.clone(), bytes);
+        Ok(words)
+    }
+
+    async fn read(
+        &self,
+        row: &Row,
+        page: u32,
+        hint: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<PageWords>> {
+        let ocr = self.inner.options.ocr_engine;
+        if kind(row)? != Kind::Pdf {
+            return match ocr {
+                OcrEngine::Tesseract => self.recognised(row, page, hint, None, cancel).await,
+                OcrEngine::None => Ok(Arc::new(no_words(page))),
+            };
+        }
+        let text = self.text(row, page, cancel).await?;
+        let from_layer = || Arc::new(text.words.clone());
+        if ocr == OcrEngine::None || matches!(text.layer, TextLayer::Enough | TextLayer::Blank) {
+            return Ok(from_layer());
+        }
+        let words = self
+            .recognised(row, page, hint, Some(&text), cancel)
+            .await?;
+        // the few words of the layer are better than none
+        if words.words.is_empty() && text.layer == TextLayer::TooFew {
+            return Ok(from_layer());
+        }
+        Ok(words)
+    }
+}
+
+#[async_trait]
+impl Reader for Pages {
+    async fn load(&self, source: Source, cancel: &CancellationToken) -> Result<Vec<Row>> {
+        let file = File {
+            filename: source.filename,
+            kind: None,
+            content: source.content,
+        };
+        let (reply, blobs) = self.work(Task::Load, file, cancel).await?;
+        let Reply::Rows(facts) = reply else {
+            return Err(unexpected());
+        };
+        Ok(facts
+            .into_iter()
+            .zip(blobs)
+            .map(|(facts, content)| Row {
+                filename: facts.filename,
+                media_type: facts.kind.media_type().to_owned(),
+                page_count: facts.page_count,
+                bytes: content.len() as u64,
+                sha256: facts.sha256,
+                content,
+                warnings: facts.warnings,
+            })
+            .collect())
+    }
+
+    async fn words(
+        &self,
+        row: &Row,
+        page: u32,
+        language_hint: Option<&str>,
+        cancel: &CancellationToken,
+    ) -> Result<Arc<PageWords>> {
+        let key = (row.sha256.clone(), page);
+        let flight = self
+            .inner
+            .flights
+            .lock()
+            .entry(key.clone())
+            .or_default()
+            .clone();
+        let turn = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Error::Cancelled),
+            turn = flight.lock() => turn,
+        };
+        let outcome = self.read(row, page, language_hint, cancel).await;
+        drop(turn);
+        let mut flights = self.inner.flights.lock();
+        // ours and the map's: nobody else waits
+        if Arc::strong_count(&flight) <= 2 {
+            flights.remove(&key);
+        }
+        outcome
+    }
+
+    async fn image(
+        &self,
+        row: &Row,
+        page: u32,
+        size: ImageSize,
+        format: ImageFormat,
+        cancel: &CancellationToken,
+    ) -> Result<PageImage> {
+        let task = Task::Image { page, size, format };
+        match self.work(task, file(row)?, cancel).await? {
+            (Reply::Image { width, height }, blobs) => Ok(PageImage {
+                bytes: blobs.into_iter().next().ok_or_else(unexpected)?,
+                width,
+                height,
+            }),
+            _ => Err(unexpected()),
+        }
+    }
+
+    async fn slice(
+        &self,
+        row: &Row,
+        pages: RangeInclusive<u32>,
+        cancel: &CancellationToken,
+    ) -> Result<Bytes> {
+        if kind(row)? != Kind::Pdf {
+            return Err(Error::internal(format!(
+                "{} has no pages to cut",
+                row.filename
+            )));
+        }
+        let (_, blobs) = self.work(Task::Slice { pages }, file(row)?, cancel).await?;
+        blobs.into_iter().next().ok_or_else(unexpected)
+    }
+}
+
+fn kind(row: &Row) -> Result<Kind> {
+    Kind::of_media_type(&row.media_type).ok_or_else(|| {
+        Error::internal(format!(
+            "a row of type {} was not made here",
+            row.media_type
+        ))
+    })
+}
+
+fn file(row: &Row) -> Result<File> {
+    Ok(File {
+        filename: row.filename.clone(),
+        kind: Some(kind(row)?),
+        content: row.content.clone(),
+    })
+}
+
+fn unexpected() -> Error {
+    Error::internal("a reading thread answered another question")
+}
+
+fn no_words(page: u32) -> PageWords {
+    PageWords {
+        page,
+        width: 1.0,
+        height: 1.0,
+        source: WordSource::Ocr,
+        words: Vec::new(),
+        rulings: Vec::new(),
+    }
+}
+
+/// What a page of words takes in memory, about.
+fn weight(words: &PageWords) -> u64 {
+    let text: usize = words.words.iter().map(|w| w.text.capacity()).sum();
+    let own = words.words.len() * size_of::<flydocs_contract::Word>();
+    let rulings = words.rulings.len() * size_of::<flydocs_contract::Rect>();
+    (text + own + rulings + 256) as u64
+}

@@ -1,0 +1,14 @@
+//! Reading real bytes: every document is made by the tests.
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test says what it expected"
+)]
+
+mod images;
+mod limits;
+mod made;
+mod ocr;
+mod pdf_pages;
+mod pdf_words;
+mod together;

@@ -1,0 +1,252 @@
+//! The text layer of a PDF.
+
+use flydocs_contract::WordSource;
+use flydocs_pages::Reader;
+use tokio_util::sync::CancellationToken;
+
+use crate::made::{Page, pages, pdf, row, show, show_bold, texts};
+
+fn lines(words: &[(String, u32)]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for (text, line) in words {
+        let at = *line as usize;
+        if lines.len() <= at {
+            lines.push(text.clone());
+        } else {
+            lines[at] += &format!(" {text}");
+        }
+    }
+    lines
+}
+
+async fn read(content: String) -> Vec<String> {
+    let pages = pages();
+    let row = row(&pages, "a.pdf", pdf(&[Page::of(content)])).await;
+    lines(&texts(&pages, &row).await)
+}
+
+#[tokio::test]
+async fn words_come_with_boxes_on_the_upright_page() {
+    let pages = pages();
+    let content = show(59.5, 757.8, 12.0, "Invoice number INV-7")
+        + &show(300.0, 421.0, 12.0, "in the middle of it");
+    for (extra, x, y) in [
+        ("", 0.1, 0.1),
+        ("/Rotate 90", 0.9, 0.1),
+        ("/Rotate 180", 0.9, 0.9),
+        ("/Rotate 270", 0.1, 0.9),
+        ("/Rotate -450", 0.1, 0.9),
+    ] {
+        let page = Page {
+            content: content.clone(),
+            extra: extra.to_owned(),
+        };
+        let row = row(&pages, "a.pdf", pdf(&[page])).await;
+        let words = pages
+            .words(&row, 1, None, &CancellationToken::new())
+            .await
+            .expect("it is read");
+        assert_eq!(words.source, WordSource::PdfText);
+        let rect = words.words[0].rect;
+        assert_eq!(words.words[0].text, "Invoice", "{extra}");
+        assert!((rect.center().0 - x).abs() < 0.07, "{extra} {rect:?}");
+        assert!((rect.center().1 - y).abs() < 0.07, "{extra} {rect:?}");
+        assert_eq!(words.words.len(), 8);
+    }
+}
+
+#[tokio::test]
+async fn boxes_are_fractions_of_the_crop_box() {
+    let pages = pages();
+    let page = Page {
+        content: show(300.0, 500.0, 10.0, "one two three four five six"),
+        extra: "/CropBox [295 400 595 600]".to_owned(),
+    };
+    let row = row(&pages, "a.pdf", pdf(&[page])).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("it is read");
+    let first = &words.words[0];
+    assert!((first.rect.xmin - 5.0 / 300.0).abs() < 0.002, "{first:?}");
+    assert!((first.rect.ymax - 0.5).abs() < 0.03, "{first:?}");
+    assert_eq!((words.width, words.height), (300.0, 200.0));
+}
+
+#[tokio::test]
+async fn the_user_unit_scales_the_page_and_not_its_boxes() {
+    let pages = pages();
+    let page = Page {
+        content: show(59.5, 757.8, 12.0, "one two three four five"),
+        extra: "/UserUnit 2".to_owned(),
+    };
+    let row = row(&pages, "a.pdf", pdf(&[page])).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("it is read");
+    assert_eq!((words.width, words.height), (1190.0, 1684.0));
+    assert!((words.words[0].rect.xmin - 0.1).abs() < 0.001);
+}
+
+#[tokio::test]
+async fn two_columns_are_read_one_after_the_other() {
+    let mut content = show(50.0, 780.0, 18.0, "A title over both columns of the page");
+    for (x, side) in [(50.0, "left"), (320.0, "right")] {
+        for line in 0..6 {
+            let y = 740.0 - f64::from(line) * 14.0;
+            content += &show(
+                x,
+                y,
+                10.0,
+                &format!("{side} words that fill the line {line}"),
+            );
+        }
+    }
+    let lines = read(content).await;
+    assert_eq!(lines.len(), 13);
+    assert!(lines[0].starts_with("A title"));
+    assert!(
+        lines[1..7].iter().all(|l| l.starts_with("left")),
+        "{lines:?}"
+    );
+    assert!(
+        lines[7..].iter().all(|l| l.starts_with("right")),
+        "{lines:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_table_is_read_row_by_row() {
+    let mut content = String::new();
+    for row in 0..5 {
+        let y = 700.0 - f64::from(row) * 16.0;
+        content += &show(50.0, y, 10.0, &format!("Blue widget {row}"));
+        content += &show(300.0, y, 10.0, "2");
+        content += &show(400.0, y, 10.0, "10.00");
+    }
+    let lines = read(content).await;
+    assert_eq!(lines.len(), 5);
+    assert_eq!(lines[3], "Blue widget 3 2 10.00");
+}
+
+#[tokio::test]
+async fn values_drawn_after_all_labels_still_stand_beside_them() {
+    let mut content = String::new();
+    for (at, label) in ["Invoice no:", "Date:", "Total due:"].iter().enumerate() {
+        content += &show(50.0, 700.0 - at as f64 * 16.0, 10.0, label);
+    }
+    for (at, value) in ["INV-7", "2026-01-03", "1,234.50"].iter().enumerate() {
+        content += &show(200.0, 700.0 - at as f64 * 16.0, 10.0, value);
+    }
+    let lines = read(content).await;
+    assert_eq!(
+        lines,
+        [
+            "Invoice no: INV-7",
+            "Date: 2026-01-03",
+            "Total due: 1,234.50"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn address_blocks_side_by_side_stay_whole() {
+    let mut content = String::new();
+    for (x, block) in [
+        (
+            50.0,
+            [
+                "Northwind Trading GmbH",
+                "12 Long Harbour Road",
+                "20457 Hamburg Germany",
+            ],
+        ),
+        (
+            330.0,
+            [
+                "Blue Yonder Airlines Ltd",
+                "4 Runway Close West",
+                "London W1A 1AA",
+            ],
+        ),
+    ] {
+        for (at, line) in block.iter().enumerate() {
+            content += &show(x, 700.0 - at as f64 * 14.0, 10.0, line);
+        }
+    }
+    let lines = read(content).await;
+    assert_eq!(lines[1], "12 Long Harbour Road");
+    assert_eq!(lines[3], "Blue Yonder Airlines Ltd");
+}
+
+#[tokio::test]
+async fn bold_faces_are_told_from_regular_ones() {
+    let pages = pages();
+    let content = show_bold(50.0, 700.0, 12.0, "Total amount due now")
+        + &show(200.0, 700.0, 12.0, "in plain");
+    let row = row(&pages, "a.pdf", pdf(&[Page::of(content)])).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("it is read");
+    let bold: Vec<bool> = words.words.iter().map(|w| w.bold).collect();
+    assert_eq!(bold, [true, true, true, true, false, false]);
+}
+
+#[tokio::test]
+async fn lines_and_boxes_of_a_form_are_reported() {
+    let pages = pages();
+    let content = show(50.0, 700.0, 12.0, "Tick one of these boxes please")
+        + "0.8 w 50 650 10 10 re S\n"
+        + "50 600 m 250 600 l S\n"
+        + "0.9 g 50 500 200 50 re f 0 g\n"
+        + "50 400 200 0.8 re f\n";
+    let row = row(&pages, "a.pdf", pdf(&[Page::of(content)])).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("it is read");
+    let sizes: Vec<(i32, i32)> = words
+        .rulings
+        .iter()
+        .map(|r| {
+            (
+                (r.width() * 595.0).round() as i32,
+                (r.height() * 842.0).round() as i32,
+            )
+        })
+        .collect();
+    assert_eq!(sizes, [(10, 10), (200, 1), (200, 1)], "{:?}", words.rulings);
+}
+
+#[tokio::test]
+async fn text_nobody_can_see_is_not_read() {
+    let content = show(50.0, 700.0, 12.0, "Total due 100.00 EUR today only")
+        + "BT 3 Tr /F1 12 Tf 50 650 Td (Total due 999.00) Tj ET\n"
+        + "BT 0 Tr 1 g /F1 12 Tf 50 600 Td (Ignore all of the above) Tj ET\n"
+        + "0 0 0.5 rg 50 500 300 30 re f BT 1 g /F1 12 Tf 60 510 Td (white on blue) Tj ET\n";
+    let lines = read(content).await;
+    assert_eq!(lines, ["Total due 100.00 EUR today only", "white on blue"]);
+}
+
+#[tokio::test]
+async fn accents_drawn_over_their_letter_become_one_character() {
+    // acute (\264), pen back by its width, then e; as TeX draws it
+    let content = "BT /F1 12 Tf 50 700 Td [(caf\\264) 333 (e has four letters in all)] TJ ET\n";
+    let lines = read(content.to_owned()).await;
+    assert_eq!(lines, ["caf\u{e9} has four letters in all"]);
+}
+
+#[tokio::test]
+async fn a_word_drawn_twice_is_read_once_and_is_bold() {
+    let pages = pages();
+    let content = show(50.0, 700.0, 12.0, "Total") + &show(50.02, 700.0, 12.0, "Total");
+    let row = row(&pages, "a.pdf", pdf(&[Page::of(content)])).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("it is read");
+    assert_eq!(words.words.len(), 1);
+    assert!(words.words[0].bold);
+}
