@@ -19,13 +19,13 @@ use crate::{
     error::{LockError, Result},
     file::{Kind, Place},
     process,
-    record::{Head, State},
+    record::Head,
 };
 
 /// Rounds before a file that somebody keeps replacing is given up.
 const PATIENCE: u32 = 1000;
 /// Looks at a lock that is held although its record says "done": somebody may just be asking.
-const SECOND_LOOKS: u32 = 4;
+const SECOND_LOOKS: u32 = 8;
 
 /// An open lock file, not locked.
 #[derive(Debug)]
@@ -41,6 +41,8 @@ pub(crate) struct Locked {
     pub(crate) kind: Kind,
     pub(crate) contended: bool,
     pub(crate) pid: u32,
+    /// Device and inode.
+    pub(crate) file: (u64, u64),
 }
 
 pub(crate) enum Attempt {
@@ -58,6 +60,7 @@ impl Place {
                 locked = self.look_again(&opened)?;
             }
             if !locked {
+                self.examine(&opened)?;
                 return Ok(Attempt::Busy(opened));
             }
             if let Some(locked) = self.verified(opened, kind)? {
@@ -67,14 +70,14 @@ impl Place {
         Err(self.insecure("it keeps being replaced"))
     }
 
-    /// Somebody who only asks whether the lock is held has it for a microsecond; that must not
+    /// Somebody who only asks whether the lock is held may have it for a microsecond; that must not
     /// make a caller give up. The record decides no more than whether looking again is worth it.
     fn look_again(&self, opened: &Opened) -> Result<bool> {
-        for _ in 0..SECOND_LOOKS {
-            if Head::read(&opened.fd).is_some_and(|head| head.state == State::Running) {
+        for look in 0..SECOND_LOOKS {
+            if Head::read(&opened.fd).is_some_and(|head| head.seems_alive()) {
                 return Ok(false);
             }
-            for _ in 0..100 {
+            for _ in 0..16_u32 << look {
                 std::hint::spin_loop();
             }
             if self.flock(&opened.fd, FlockOperation::NonBlockingLockExclusive)? {
@@ -219,6 +222,7 @@ impl Place {
             kind,
             contended: false,
             pid: process::pid(),
+            file: (ours.st_dev, ours.st_ino),
         }))
     }
 

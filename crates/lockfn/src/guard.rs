@@ -23,12 +23,14 @@ use crate::{
 pub struct LockGuard {
     /// `None` only while it is being dropped or handed over.
     fd: Option<OwnedFd>,
-    place: Arc<Place>,
+    pub(crate) place: Arc<Place>,
+    /// Device and inode.
+    pub(crate) file: (u64, u64),
     pid: u32,
     kind: Kind,
     contended: bool,
     head: Option<Head>,
-    abandoned: Option<Box<Holder>>,
+    pub(crate) abandoned: Option<Arc<Holder>>,
 }
 
 impl Locked {
@@ -37,6 +39,7 @@ impl Locked {
         let mut guard = LockGuard {
             fd: self.fd.take(),
             place: Arc::clone(place),
+            file: self.file,
             pid: self.pid,
             kind: self.kind,
             contended: self.contended,
@@ -55,7 +58,7 @@ impl LockGuard {
         let Some(fd) = &self.fd else { return };
         let previous = Head::read(fd);
         if previous.is_some_and(|head| matches!(head.state, State::Running | State::Lost)) {
-            self.abandoned = Holder::read(fd).map(Box::new);
+            self.abandoned = Holder::read(fd).map(Arc::new);
         }
         let who = self.place.who();
         let head = Head {

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 /// ```
 /// assert_eq!(
 ///     lockfn::lock_file_name("refresh", Some("eu/../1")),
-///     "refresh@eu-..-1-e52b68ff01e52c8c8e1cbcf2c5d1c9a8.lock",
+///     "refresh@eu-..-1-d496fdb4952b7c27816c506e78fde12e.lock",
 /// );
 /// ```
 pub fn lock_file_name(name: &str, key: Option<&str>) -> String {

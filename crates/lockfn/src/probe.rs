@@ -9,35 +9,44 @@ use std::{
 use rustix::fs::{AtFlags, FlockOperation};
 
 use crate::{
-    acquire::{Attempt, Locked, Opened},
+    acquire::{Attempt, Opened, release},
     dir::io_error,
     error::Result,
     file::{Kind, Place},
     process,
+    record::{Head, State},
 };
+
+/// Looks at a record and a kernel that disagree.
+const ROUNDS: u32 = 20;
 
 impl Place {
     pub(crate) fn is_held(&self) -> Result<bool> {
         let Some(opened) = self.open_existing()? else { return Ok(false) };
         self.examine(&opened)?;
-        // The kernel's table disturbs nobody, but it is read while it changes, so only its "yes"
-        // counts. A "no" is confirmed by a shared lock, which an exclusive holder refuses; a
-        // caller who meets it looks again (`look_again`).
-        if kernel_holder(&opened.fd).is_some() {
-            return Ok(true);
+        // The kernel's table disturbs nobody, but it is read while it changes, so its "no" needs a
+        // second word: that of a record whose holder says it is done. While the two disagree,
+        // somebody is coming or going. Only when they go on disagreeing (the holder died, or
+        // writes no record) is the answer taken with a shared lock, which an exclusive holder
+        // refuses; a caller who meets it looks again (`look_again`).
+        for _ in 0..ROUNDS {
+            if kernel_holder(&opened.fd).is_some() {
+                return Ok(true);
+            }
+            match Head::read(&opened.fd) {
+                Some(head) if head.state == State::Done => return Ok(false),
+                Some(head) if head.seems_alive() => {}
+                _ => break,
+            }
         }
-        self.confirm_free(opened).map(|free| !free)
+        self.confirm_free(&opened).map(|free| !free)
     }
 
-    fn confirm_free(&self, opened: Opened) -> Result<bool> {
+    fn confirm_free(&self, opened: &Opened) -> Result<bool> {
         let free = self.flock(&opened.fd, FlockOperation::NonBlockingLockShared)?;
-        let asked = Locked {
-            fd: free.then_some(opened.fd),
-            kind: Kind::Shared,
-            contended: false,
-            pid: process::pid(),
-        };
-        drop(asked);
+        if free {
+            release(&opened.fd, process::pid());
+        }
         Ok(free)
     }
 

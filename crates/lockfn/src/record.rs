@@ -103,6 +103,15 @@ impl Head {
         rustix::io::pwrite(fd, &self.encode(), 0) == Ok(HEAD)
     }
 
+    /// Whether a holder that is still there seems to be in its body.
+    pub(crate) fn seems_alive(&self) -> bool {
+        matches!(self.state, State::Running | State::Exec)
+            && rustix::process::Pid::from_raw(self.pid as i32).is_some_and(|pid| {
+                // EPERM: somebody else's process, but there.
+                rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+            })
+    }
+
     fn encode(&self) -> [u8; HEAD] {
         let mut line = Line { bytes: [b' '; HEAD], used: 0 };
         line.text("lockfn1 ");

@@ -291,13 +291,16 @@ impl Signal {
 
 impl Watch {
     /// Until something happens to the file, or until then.
-    pub(crate) async fn wait(&self, until: Instant) -> Woke {
-        let mut due = self.hub.sleep(until);
+    pub(crate) async fn wait(&self, until: Option<Instant>) -> Woke {
+        let mut due = until.map(|until| self.hub.sleep(until));
         std::future::poll_fn(|cx| {
             if self.signal.poll(cx).is_ready() {
                 return Poll::Ready(Woke::Event);
             }
-            Pin::new(&mut due).poll(cx).map(|()| Woke::Due)
+            match &mut due {
+                Some(due) => Pin::new(due).poll(cx).map(|()| Woke::Due),
+                None => Poll::Pending,
+            }
         })
         .await
     }

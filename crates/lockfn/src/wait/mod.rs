@@ -4,7 +4,7 @@
 //! keeps the timers; exclusive waiters of one process stand in one line per lock (`queue`), so
 //! that only the first of them reacts to each release.
 
-mod fallback;
+pub(crate) mod fallback;
 mod hub;
 mod queue;
 /// The locks of `queue`, which the tests replace by loom's.
@@ -21,20 +21,55 @@ use std::{
     time::{Duration, Instant},
 };
 
-pub(crate) use hub::{Hub, Woke};
+use hub::{Hub, Watch, Woke};
 
 use crate::{
-    acquire::{Locked, try_operation},
+    acquire::{Locked, Opened, try_operation},
     error::{LockError, Result},
     file::{Kind, Place},
+    record::Head,
 };
 
-/// The kernel reports the close of a dying holder just before it drops the lock, and a holder
-/// whose child shares the descriptor writes its end just before it unlocks: look once more.
-pub(crate) const JUST_AFTER: Duration = Duration::from_millis(1);
-/// A look in case an event was lost (the kernel's queue overflowed, or a holder that is not lockfn
-/// unlocked without closing).
-pub(crate) const SAFETY: Duration = Duration::from_secs(1);
+/// When to look at a watched lock although nothing was heard of it.
+///
+/// After an event, a few times: the kernel reports the close of a dying holder just before it drops
+/// the lock, and a holder whose child shares the descriptor writes its end just before it unlocks.
+/// Otherwise only while the holder is nobody who is known to report its end.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    after_event: Option<Duration>,
+}
+
+const JUST_AFTER: Duration = Duration::from_millis(1);
+const LONG_AFTER: Duration = Duration::from_secs(1);
+const UNKNOWN_HOLDER: Duration = Duration::from_secs(1);
+
+impl Looks {
+    /// Waits for the next reason to try; the lock was busy a moment ago.
+    pub(crate) async fn next(
+        &mut self,
+        opened: &Opened,
+        watch: &Watch,
+        deadline: Option<Instant>,
+    ) {
+        let look = self.after_event.or_else(|| {
+            let known = Head::read(&opened.fd).is_some_and(|head| head.seems_alive());
+            (!known).then_some(UNKNOWN_HOLDER)
+        });
+        let look = look.and_then(|look| Instant::now().checked_add(look));
+        let until = match (look, deadline) {
+            (Some(look), Some(deadline)) => Some(look.min(deadline)),
+            (look, deadline) => look.or(deadline),
+        };
+        self.after_event = match watch.wait(until).await {
+            Woke::Event => Some(JUST_AFTER),
+            Woke::Due => self
+                .after_event
+                .map(|after| after * 10)
+                .filter(|after| *after <= LONG_AFTER),
+        };
+    }
+}
 
 /// Waits for the lock; `None` at the deadline. Dropping the future leaves nothing behind.
 pub(crate) async fn acquire(
@@ -56,18 +91,13 @@ pub(crate) async fn acquire(
         let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
             return fallback::acquire(hub, place, kind, deadline).await;
         };
-        let mut look = None;
+        let mut looks = Looks::default();
         // Only now that no release can be missed is it worth trying.
         while !place.flock(&opened.fd, try_operation(kind))? {
-            let now = Instant::now();
-            if deadline.is_some_and(|deadline| deadline <= now) {
+            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Ok(None);
             }
-            let until = sooner(look.unwrap_or(now + SAFETY), deadline);
-            look = match watch.wait(until).await {
-                Woke::Event => Some(Instant::now() + JUST_AFTER),
-                Woke::Due => None,
-            };
+            looks.next(&opened, &watch, deadline).await;
         }
         drop(watch);
         if let Some(locked) = place.verified(opened, kind)? {
@@ -97,10 +127,6 @@ async fn first_in_line(hub: &'static Hub, turn: &queue::Turn, deadline: Option<I
         }
     })
     .await
-}
-
-pub(crate) fn sooner(until: Instant, deadline: Option<Instant>) -> Instant {
-    deadline.map_or(until, |deadline| deadline.min(until))
 }
 
 /// Runs a future on this thread.

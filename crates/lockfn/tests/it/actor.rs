@@ -10,7 +10,7 @@ use std::{
 use lockfn::{Kind, LockFile, Wait};
 
 /// A process that plays a role and reports line by line.
-pub struct Actor {
+pub(crate) struct Actor {
     child: Child,
     input: Option<ChildStdin>,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -18,11 +18,11 @@ pub struct Actor {
 
 impl Actor {
     /// Starts `role` with its words.
-    pub fn start(role: &str, words: &[&str]) -> Self {
+    pub(crate) fn start(role: &str, words: &[&str]) -> Self {
         Self::start_as(Command::new(std::env::current_exe().unwrap()), role, words)
     }
 
-    pub fn start_as(mut program: Command, role: &str, words: &[&str]) -> Self {
+    pub(crate) fn start_as(mut program: Command, role: &str, words: &[&str]) -> Self {
         let mut child = program
             .args(["actor::plays_its_role", "--exact", "--nocapture", "--test-threads=1"])
             .env("LOCKFN_TEST_ROLE", role)
@@ -36,12 +36,12 @@ impl Actor {
         Self { child, input, lines }
     }
 
-    pub fn id(&self) -> u32 {
+    pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
     /// The next report.
-    pub fn hears(&mut self) -> String {
+    pub(crate) fn hears(&mut self) -> String {
         loop {
             let line = self.lines.next().expect("the actor ended without a report").unwrap();
             if let Some((_, report)) = line.split_once("report: ") {
@@ -50,33 +50,33 @@ impl Actor {
         }
     }
 
-    pub fn expect(&mut self, report: &str) {
+    pub(crate) fn expect(&mut self, report: &str) {
         assert_eq!(self.hears(), report);
     }
 
     /// Lets it go on.
-    pub fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         writeln!(self.input.as_mut().unwrap()).unwrap();
     }
 
-    pub fn kill(mut self) {
+    pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    pub fn ends(mut self) {
+    pub(crate) fn ends(mut self) {
         drop(self.input.take());
         assert!(self.child.wait().unwrap().success());
     }
 }
 
-pub fn report(text: impl std::fmt::Display) {
+pub(crate) fn report(text: impl std::fmt::Display) {
     // A new line first: the harness writes on it too.
     println!("\nreport: {text}");
 }
 
 /// Waits until the test says so (or has gone).
-pub fn wait_for_go() {
+pub(crate) fn wait_for_go() {
     std::io::stdin().lock().read_line(&mut String::new()).unwrap();
 }
 
@@ -109,6 +109,23 @@ fn plays_its_role() {
                 count(how, Path::new(path), Path::new(counter));
             }
         }
+        // Runs a function's body until the test says so.
+        ("call", [dir, which, id, time]) => {
+            crate::calls::share_locks(Path::new(dir));
+            let time = Duration::from_millis(time.parse().unwrap());
+            let outcome = crate::calls::call(which, id, time, &mut || {
+                report("in the body");
+                wait_for_go();
+            });
+            report(match outcome {
+                Ok(outcome) if outcome.is_skipped() => "skipped".to_owned(),
+                Ok(_) => "ran".to_owned(),
+                Err(error) => error.to_string(),
+            });
+        }
+        ("interrupted" | "with-child" | "forks", _) => crate::fork::act(&role, &words),
+        ("no-flock" | "no-create" | "no-inotify", _) => crate::kernel::act(&role, &words),
+        ("another-user", _) => crate::users::act(&words),
         (role, _) => panic!("no role {role}"),
     }
 }
@@ -131,7 +148,7 @@ fn count(how: &str, path: &Path, counter: &Path) {
 }
 
 /// An executor that is not tokio.
-pub fn futures_lite<F: std::future::Future>(future: F) -> F::Output {
+pub(crate) fn futures_lite<F: std::future::Future>(future: F) -> F::Output {
     struct Unpark(std::thread::Thread);
     impl std::task::Wake for Unpark {
         fn wake(self: std::sync::Arc<Self>) {

@@ -10,13 +10,13 @@ use lockfn::{Kind, LockDir, LockFile, Wait};
 
 use crate::actor::{Actor, futures_lite};
 
-pub fn place() -> (tempfile::TempDir, LockFile) {
+pub(crate) fn place() -> (tempfile::TempDir, LockFile) {
     let dir = tempfile::tempdir().unwrap();
     let lock = LockFile::at(dir.path().join("it.lock"));
     (dir, lock)
 }
 
-pub fn text(lock: &LockFile) -> String {
+pub(crate) fn text(lock: &LockFile) -> String {
     lock.path().to_str().unwrap().to_owned()
 }
 
@@ -79,7 +79,7 @@ fn waiters_of_all_kinds_get_it_from_a_killed_holder() {
 }
 
 /// Until a thread of this process waits for the lock: in the kernel's queue or by a watch.
-pub fn until_waiting(lock: &LockFile) {
+pub(crate) fn until_waiting(lock: &LockFile) {
     use std::os::unix::fs::MetadataExt;
     let inode = std::fs::metadata(lock.path()).unwrap().ino();
     let queued = format!(":{inode} ");

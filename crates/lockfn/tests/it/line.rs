@@ -43,7 +43,10 @@ fn everybody_in_line_gets_a_turn_one_at_a_time() {
 
 #[test]
 fn one_who_leaves_wakes_the_next_wherever_it_stood() {
-    loom::model(|| {
+    // Four preemptions: all interleavings of three threads would take a minute.
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(4);
+    model.check(|| {
         let line = Arc::new(Queue::new());
         let first = Queue::join(Arc::clone(&line));
         let leaver = {
