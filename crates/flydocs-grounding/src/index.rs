@@ -45,9 +45,59 @@ struct Segment {
 #[derive(Debug)]
 pub(crate) struct Coded {
     pub(crate) ids: Vec<u32>,
-    pub(crate) alphabet: HashMap<char, u32>,
+    pub(crate) alphabet: Alphabet,
     /// Start and end of each segment in `ids`.
     pub(crate) segments: Vec<(usize, usize)>,
+}
+
+/// The characters of a text, numbered in the order in which they come.
+#[derive(Debug)]
+pub(crate) struct Alphabet {
+    /// The number of each ASCII character plus one; 0 for those that are not there.
+    ascii: [u32; 128],
+    others: HashMap<char, u32>,
+    size: u32,
+}
+
+impl Default for Alphabet {
+    fn default() -> Self {
+        Self {
+            ascii: [0; 128],
+            others: HashMap::new(),
+            size: 0,
+        }
+    }
+}
+
+impl Alphabet {
+    /// How many characters it has.
+    pub(crate) const fn len(&self) -> usize {
+        self.size as usize
+    }
+
+    /// The number of a character.
+    pub(crate) fn get(&self, c: char) -> Option<u32> {
+        match self.ascii.get(c as usize) {
+            Some(number) => number.checked_sub(1),
+            None => self.others.get(&c).copied(),
+        }
+    }
+
+    fn enter(&mut self, c: char) -> u32 {
+        let next = self.size;
+        let number = match self.ascii.get_mut(c as usize) {
+            Some(0) => {
+                self.ascii[c as usize] = next + 1;
+                next
+            }
+            Some(number) => return *number - 1,
+            None => *self.others.entry(c).or_insert(next),
+        };
+        if number == next {
+            self.size += 1;
+        }
+        number
+    }
 }
 
 impl Text {
@@ -139,7 +189,7 @@ impl Text {
     /// The text as numbers.
     pub(crate) fn coded(&self) -> &Coded {
         self.coded.get_or_init(|| {
-            let mut alphabet = HashMap::new();
+            let mut alphabet = Alphabet::default();
             let mut ids = Vec::with_capacity(self.string.len());
             let mut segments = Vec::with_capacity(self.segments.len());
             let mut starts = self.segments.iter().peekable();
@@ -151,8 +201,7 @@ impl Text {
                 if let Some(segment) = starts.next_if(|segment| segment.start == byte) {
                     open = Some((ids.len(), segment.end));
                 }
-                let next = alphabet.len() as u32;
-                ids.push(*alphabet.entry(c).or_insert(next));
+                ids.push(alphabet.enter(c));
             }
             if let Some((start, _)) = open {
                 segments.push((start, ids.len()));
@@ -174,8 +223,8 @@ pub(crate) struct PageIndex<'a> {
     literal: OnceLock<Text>,
     trimmed: OnceLock<Text>,
     plain: OnceLock<Text>,
-    trimmed_pieces: OnceLock<Text>,
-    plain_pieces: OnceLock<Text>,
+    trimmed_pieces: OnceLock<Option<Text>>,
+    plain_pieces: OnceLock<Option<Text>>,
     characters: OnceLock<Text>,
     numbers: OnceLock<NumberSpans>,
     vocabulary: OnceLock<HashMap<String, Vec<usize>>>,
@@ -224,32 +273,33 @@ impl<'a> PageIndex<'a> {
         })
     }
 
-    /// As [`Self::trimmed`], with words cut where a label is glued to its value (`Total:12.50`).
-    pub(crate) fn trimmed_pieces(&self) -> &Text {
-        self.trimmed_pieces.get_or_init(|| {
-            Text::joined(
-                self.words().flat_map(|(at, w)| {
-                    pieces(w)
-                        .into_iter()
-                        .map(move |piece| (at, trim(piece).to_owned()))
-                }),
-                " ",
-            )
-        })
+    /// As [`Self::trimmed`], with words cut where a label is glued to its value (`Total:12.50`); `None` when no
+    /// word of the page is to be cut.
+    pub(crate) fn trimmed_pieces(&self) -> Option<&Text> {
+        self.trimmed_pieces
+            .get_or_init(|| self.pieces(|piece| trim(piece).to_owned()))
+            .as_ref()
     }
 
-    /// As [`Self::plain`], with words cut where a label is glued to its value.
-    pub(crate) fn plain_pieces(&self) -> &Text {
-        self.plain_pieces.get_or_init(|| {
-            Text::joined(
-                self.words().flat_map(|(at, w)| {
-                    pieces(w)
-                        .into_iter()
-                        .map(move |piece| (at, without_punctuation(trim(piece))))
-                }),
-                " ",
-            )
-        })
+    /// As [`Self::plain`], with words cut likewise.
+    pub(crate) fn plain_pieces(&self) -> Option<&Text> {
+        self.plain_pieces
+            .get_or_init(|| self.pieces(|piece| without_punctuation(trim(piece))))
+            .as_ref()
+    }
+
+    fn pieces(&self, form: impl Fn(&str) -> String) -> Option<Text> {
+        if !self.words().any(|(_, word)| pieces(trim(word)).len() > 1) {
+            return None;
+        }
+        let pieces = self.words().flat_map(|(at, word)| {
+            let pieces = pieces(word).into_iter();
+            pieces.map(move |piece| (at, piece))
+        });
+        Some(Text::joined(
+            pieces.map(|(at, piece)| (at, form(piece))),
+            " ",
+        ))
     }
 
     /// Each character alone, without spaces.

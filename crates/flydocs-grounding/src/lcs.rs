@@ -78,6 +78,46 @@ impl Walk<'_> {
     }
 }
 
+/// A scan for places where a target of at most 64 characters may end: at each character of a text, the least edits
+/// that turn the target into any text ending there (Myers). Never more than the insertions and deletions alone.
+#[derive(Debug)]
+pub(crate) struct EndScan<'a> {
+    pattern: &'a Pattern,
+    plus: u64,
+    minus: u64,
+    edits: usize,
+}
+
+impl<'a> EndScan<'a> {
+    /// A scan that has read nothing; `None` for a longer target.
+    pub(crate) fn new(pattern: &'a Pattern) -> Option<Self> {
+        (pattern.blocks == 1 && pattern.length > 0).then_some(Self {
+            pattern,
+            plus: u64::MAX,
+            minus: 0,
+            edits: pattern.length,
+        })
+    }
+
+    /// Reads one character and gives the least edits up to here.
+    #[inline]
+    pub(crate) fn read(&mut self, id: u32) -> usize {
+        let equal = self.pattern.masks.get(id as usize).copied().unwrap_or(0);
+        let vertical = equal | self.minus;
+        let horizontal = ((equal & self.plus).wrapping_add(self.plus) ^ self.plus) | equal;
+        let mut plus = self.minus | !(horizontal | self.plus);
+        let mut minus = self.plus & horizontal;
+        let last = self.pattern.length - 1;
+        self.edits += (plus >> last & 1) as usize;
+        self.edits -= (minus >> last & 1) as usize;
+        plus <<= 1;
+        minus <<= 1;
+        self.plus = minus | !(vertical | plus);
+        self.minus = plus & vertical;
+        self.edits
+    }
+}
+
 /// Normalised indel similarity from the common length: `2 * common / (a + b)`.
 pub(crate) fn similarity(common: usize, a: usize, b: usize) -> f64 {
     if a + b == 0 {
@@ -109,7 +149,36 @@ mod tests {
         row[b.len()]
     }
 
+    /// The least edits that turn `a` into any run of `b` ending with `b`.
+    fn edits(a: &[u32], b: &[u32]) -> usize {
+        let mut column: Vec<usize> = (0..=a.len()).collect();
+        for y in b {
+            let mut diagonal = 0;
+            for (i, x) in a.iter().enumerate() {
+                let left = column[i + 1];
+                column[i + 1] = (diagonal + usize::from(x != y))
+                    .min(left + 1)
+                    .min(column[i] + 1);
+                diagonal = left;
+            }
+        }
+        column[a.len()]
+    }
+
     proptest! {
+        #[test]
+        fn the_scan_agrees_with_the_table(
+            a in prop::collection::vec(0_u32..5, 1..=64),
+            b in prop::collection::vec(0_u32..5, 0..100),
+        ) {
+            let target: Vec<Option<u32>> = a.iter().copied().map(Some).collect();
+            let pattern = Pattern::new(&target, 5);
+            let mut scan = EndScan::new(&pattern).unwrap();
+            for (read, id) in b.iter().enumerate() {
+                prop_assert_eq!(scan.read(*id), edits(&a, &b[..=read]));
+            }
+        }
+
         #[test]
         fn the_bits_agree_with_the_table(
             a in prop::collection::vec(0_u32..6, 0..200),

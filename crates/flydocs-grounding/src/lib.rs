@@ -15,6 +15,7 @@ mod normalise;
 pub mod quality;
 mod target;
 mod walk;
+mod windows;
 
 pub use error::{Error, Result};
 pub use matcher::{Hit, Matcher};

@@ -9,10 +9,10 @@ use crate::{
     forms::{dates::Order, numbers::Found},
     index::{PageIndex, Span, Text},
     label::Labels,
-    lcs::{Pattern, similarity},
     normalise::digits,
     quality::four_decimals,
     target::{Kind, Target},
+    windows::Best,
 };
 
 /// A value found among the words of a page.
@@ -108,8 +108,8 @@ fn exact(index: &PageIndex<'_>, target: &Target) -> Option<Places> {
     match &target.kind {
         Kind::Text => Places::literal(index.trimmed().find(&target.trimmed))
             .or_else(|| Places::literal(index.plain().find(&target.plain)))
-            .or_else(|| Places::literal(index.trimmed_pieces().find(&target.trimmed)))
-            .or_else(|| Places::literal(index.plain_pieces().find(&target.plain))),
+            .or_else(|| Places::literal(index.trimmed_pieces()?.find(&target.trimmed)))
+            .or_else(|| Places::literal(index.plain_pieces()?.find(&target.plain))),
         Kind::Number(number) => {
             let found = index.numbers().of_number(number);
             let ranks: [fn(&Found) -> bool; 4] = [
@@ -132,7 +132,7 @@ fn exact(index: &PageIndex<'_>, target: &Target) -> Option<Places> {
                     Places::literal(shortest(bare.map(|found| found.span)))
                         .or_else(|| Places::literal(shortest(found.iter().map(|found| found.span))))
                 })
-                .or_else(|| Places::literal(index.trimmed_pieces().find(&target.trimmed)))
+                .or_else(|| Places::literal(index.trimmed_pieces()?.find(&target.trimmed)))
         }
         Kind::Date(_, forms) => {
             let likely = |unlikely: bool, text: &Text| {
@@ -149,10 +149,10 @@ fn exact(index: &PageIndex<'_>, target: &Target) -> Option<Places> {
             Places::literal(tight(index, index.trimmed().find(&target.trimmed)))
                 .map(|places| with_more(places, likely(false, index.plain())))
                 .or_else(|| likely(false, index.plain()))
-                .or_else(|| likely(false, index.plain_pieces()))
+                .or_else(|| likely(false, index.plain_pieces()?))
                 .or_else(|| east_asian(index, forms))
                 .or_else(|| likely(true, index.plain()))
-                .or_else(|| likely(true, index.plain_pieces()))
+                .or_else(|| likely(true, index.plain_pieces()?))
         }
     }
 }
@@ -220,7 +220,7 @@ fn by_characters(index: &PageIndex<'_>, target: &Target, floor: f64) -> Option<P
     Places::literal(whole_characters(text, &needle)).or_else(|| {
         let mut best = Best::new(floor);
         best.search(text, &needle, usize::MAX, |_| true);
-        best.into_places()
+        places_of(best)
     })
 }
 
@@ -235,12 +235,11 @@ fn fuzzy(index: &PageIndex<'_>, target: &Target, floor: f64) -> Option<Places> {
         }
         Kind::Digits(_) | Kind::Date(..) => has_same_digits(&target.literal, window),
     };
-    best.search(
-        index.literal(),
-        &target.literal,
-        most_words(&target.literal),
-        agrees,
-    );
+    // Without marks of its own a value is never nearer to the words with their marks than to those without.
+    if target.literal != target.plain {
+        let most = most_words(&target.literal);
+        best.search(index.literal(), &target.literal, most, agrees);
+    }
     best.search(
         index.plain(),
         &target.plain,
@@ -260,7 +259,12 @@ fn fuzzy(index: &PageIndex<'_>, target: &Target, floor: f64) -> Option<Places> {
             );
         }
     }
-    best.into_places()
+    places_of(best)
+}
+
+fn places_of(best: Best) -> Option<Places> {
+    let (score, spans) = best.settle()?;
+    Some(Places { score, spans })
 }
 
 /// The longest window worth comparing with a target, in words.
@@ -277,184 +281,5 @@ fn has_same_digits(target: &str, window: &str) -> bool {
         !printed.is_empty() && printed.chars().all(|digit| rest.any(|c| c == digit))
     } else {
         wanted == printed
-    }
-}
-
-/// The best windows so far.
-#[derive(Debug)]
-struct Best {
-    score: f64,
-    spans: Vec<Span>,
-}
-
-impl Best {
-    const fn new(floor: f64) -> Self {
-        Self {
-            score: floor,
-            spans: Vec::new(),
-        }
-    }
-
-    fn into_places(mut self) -> Option<Places> {
-        self.spans.sort_unstable();
-        self.spans.dedup();
-        let mut kept: Vec<Span> = Vec::new();
-        for span in self.spans {
-            if !kept.last().is_some_and(|last| last.overlaps(span)) {
-                kept.push(span);
-            }
-        }
-        (!kept.is_empty()).then_some(Places {
-            score: self.score,
-            spans: kept,
-        })
-    }
-
-    fn take(&mut self, score: f64, span: Span) {
-        if score > self.score {
-            self.spans.clear();
-            self.score = score;
-        }
-        self.spans.push(span);
-    }
-
-    /// Compares the target with every window of the text that could reach the best score so far.
-    fn search(
-        &mut self,
-        text: &Text,
-        target: &str,
-        most_segments: usize,
-        agrees: impl Fn(&str) -> bool,
-    ) {
-        let coded = text.coded();
-        let ids: Vec<Option<u32>> = target
-            .chars()
-            .map(|c| coded.alphabet.get(&c).copied())
-            .collect();
-        let length = ids.len();
-        if length == 0 || self.score <= 0.0 {
-            return;
-        }
-        let mut bound = CharacterBound::new(&ids, coded.alphabet.len());
-        // A target whose own characters are missing from the page cannot reach the score in any window.
-        if !self.can_reach(ids.iter().flatten().count(), length) {
-            return;
-        }
-        let pattern = Pattern::new(&ids, coded.alphabet.len());
-        let mut walk = pattern.walk();
-        for (first, (start, _)) in coded.segments.iter().copied().enumerate() {
-            let longest = self.longest_window(length);
-            bound.move_to(&coded.ids, start, start + longest);
-            if !self.can_reach(bound.common, length) {
-                continue;
-            }
-            walk.reset();
-            let mut read = start;
-            let last_segments = coded.segments.iter().enumerate().skip(first);
-            for (last, (_, end)) in last_segments.take(most_segments) {
-                let window = end - start;
-                if window > longest {
-                    break;
-                }
-                for id in coded.ids.get(read..*end).unwrap_or(&[]) {
-                    walk.read(*id);
-                }
-                read = *end;
-                let common = walk.common();
-                // Every character read in vain is one the best window from here has too many.
-                if similarity(length, length, length + window - common) < self.score {
-                    break;
-                }
-                let score = similarity(common, length, window);
-                if score < self.score || !agrees(text.between(first, last)) {
-                    continue;
-                }
-                if let Some(span) = text.span(first, last) {
-                    self.take(score, span);
-                }
-            }
-        }
-    }
-
-    /// True when a window that shares this many characters with the target could reach the best score.
-    fn can_reach(&self, common: usize, length: usize) -> bool {
-        // The window is at least as long as what it shares.
-        similarity(common, length, common) >= self.score
-    }
-
-    /// A window longer than this misses the best score even when it holds the whole target.
-    fn longest_window(&self, length: usize) -> usize {
-        let longest = length as f64 * (2.0 - self.score) / self.score;
-        // Rounding must not strike out a window that just reaches the score.
-        (longest + 1e-6).floor() as usize
-    }
-}
-
-/// How many characters a moving window shares with the target, whatever their order: never less than the longest
-/// common subsequence, and moved by adding and taking away single characters.
-#[derive(Debug)]
-struct CharacterBound {
-    /// Of each character of the alphabet: wanted by the target, minus present in the window.
-    missing: Vec<i32>,
-    common: usize,
-    start: usize,
-    end: usize,
-}
-
-impl CharacterBound {
-    fn new(target: &[Option<u32>], alphabet: usize) -> Self {
-        let mut missing = vec![0; alphabet];
-        for id in target.iter().flatten() {
-            if let Some(count) = missing.get_mut(*id as usize) {
-                *count += 1;
-            }
-        }
-        Self {
-            missing,
-            common: 0,
-            start: 0,
-            end: 0,
-        }
-    }
-
-    /// Moves the window; its start never goes back.
-    fn move_to(&mut self, ids: &[u32], start: usize, end: usize) {
-        let end = end.min(ids.len()).max(start);
-        while self.end < end {
-            self.add(ids, self.end);
-            self.end += 1;
-        }
-        while self.end > end {
-            self.end -= 1;
-            self.remove(ids, self.end);
-        }
-        while self.start < start {
-            self.remove(ids, self.start);
-            self.start += 1;
-        }
-    }
-
-    fn add(&mut self, ids: &[u32], at: usize) {
-        if let Some(count) = ids
-            .get(at)
-            .and_then(|id| self.missing.get_mut(*id as usize))
-        {
-            if *count > 0 {
-                self.common += 1;
-            }
-            *count -= 1;
-        }
-    }
-
-    fn remove(&mut self, ids: &[u32], at: usize) {
-        if let Some(count) = ids
-            .get(at)
-            .and_then(|id| self.missing.get_mut(*id as usize))
-        {
-            *count += 1;
-            if *count > 0 {
-                self.common -= 1;
-            }
-        }
     }
 }

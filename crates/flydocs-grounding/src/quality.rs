@@ -172,6 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
+        #[expect(clippy::float_cmp, reason = "the figures are constants")]
         fn the_figure_stays_between_its_bounds(
             xmin in -0.5_f64..1.5, ymin in -0.5_f64..1.5, xmax in -0.5_f64..1.5, ymax in -0.5_f64..1.5,
         ) {

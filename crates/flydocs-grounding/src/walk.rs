@@ -338,7 +338,7 @@ impl<'a> Run<'a> {
             .place
             .row
             .and_then(|row| self.anchors.get(&(row, page)))
-            .and_then(|rects| Rect::around(rects));
+            .and_then(Rect::around);
         let chosen = match anchors {
             Some(anchor) => beside(index, free, anchor),
             None if leaf.place.array.is_some() => free.first().copied(),

@@ -2,6 +2,8 @@
 //!
 //! The forms are plain (spaces for punctuation), so `03/01/2026`, `03.01.2026` and `03-01-2026` are one form.
 
+use std::collections::HashSet;
+
 use super::months::MONTHS;
 
 /// A day of the calendar.
@@ -43,8 +45,7 @@ impl Order {
             None => {}
         }
         match language.map(str::to_ascii_lowercase).as_deref() {
-            None => Self::Unknown,
-            Some(hint) if hint == "en" => Self::Unknown,
+            None | Some("en") => Self::Unknown,
             Some(hint) if hint.starts_with("en-us") => Self::MonthFirst,
             Some(_) => Self::DayFirst,
         }
@@ -79,7 +80,7 @@ impl Date {
             self.push_worded(&mut forms, months.language, name);
         }
         self.push_east_asian(&mut forms);
-        forms.0
+        forms.list
     }
 
     fn push_numeric(self, forms: &mut Forms, order: Order) {
@@ -195,12 +196,15 @@ impl Date {
 }
 
 #[derive(Default)]
-struct Forms(Vec<Form>);
+struct Forms {
+    list: Vec<Form>,
+    known: HashSet<String>,
+}
 
 impl Forms {
     fn push(&mut self, text: String, unlikely: bool, fuzzy: bool) {
-        if !self.0.iter().any(|form| form.text == text) {
-            self.0.push(Form {
+        if self.known.insert(text.clone()) {
+            self.list.push(Form {
                 text,
                 unlikely,
                 fuzzy,

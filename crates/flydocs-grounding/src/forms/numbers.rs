@@ -63,11 +63,19 @@ impl Number {
         let is_decimal = matches!(last_mark, '.' | ',')
             && !earlier.contains(&last_mark)
             && (last.len() != 3 || !earlier.is_empty() || parts.first()?.len() > 3);
-        let grouped = if is_decimal {
-            parts.get(1..parts.len() - 1)?
+        let (grouped, group_marks) = if is_decimal {
+            (parts.get(1..parts.len() - 1)?, earlier)
         } else {
-            parts.get(1..)?
+            (parts.get(1..)?, marks.as_slice())
         };
+        // Two amounts side by side are no amount: one mark groups, and the last group has three digits.
+        if group_marks
+            .windows(2)
+            .any(|pair| pair.first() != pair.last())
+            || grouped.last().is_some_and(|group| group.len() != 3)
+        {
+            return None;
+        }
         if grouped.iter().any(|part| !matches!(part.len(), 2 | 3))
             || parts
                 .first()
@@ -188,7 +196,7 @@ impl NumberSpans {
                     }
                     printed.push(' ');
                 }
-                joined.extend(core.digits.chars());
+                joined.push_str(&core.digits);
                 printed.push_str(core.printed);
                 negative |= core.negative;
                 glued |= core.glued;
@@ -369,6 +377,9 @@ mod tests {
             ("12.34.5678", None),
             ("1234", None),
             ("12/34", None),
+            ("12,345.67 89,901.23", None),
+            ("12 34", None),
+            ("12,34,567.8", Some(("1234567", "8"))),
             ("03.50", None),
             ("1.", None),
         ] {

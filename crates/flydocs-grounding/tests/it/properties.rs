@@ -59,6 +59,7 @@ proptest! {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "a literal place scores just 1")]
     fn words_that_stand_on_the_page_are_found_as_they_are(
         page in any_page("[A-Za-z\u{e0}-\u{ff}\u{391}-\u{3a9}]{1,9}", 1),
         from in any::<prop::sample::Index>(),
@@ -95,7 +96,7 @@ proptest! {
     #[test]
     fn windows_that_were_struck_out_were_no_better(
         page in any_page("[a-d]{1,5}", 1),
-        value in "[a-d]{2,6}( [a-d]{1,6}){0,3}",
+        value in "[a-d]{2,6}( [a-d]{1,6}){0,3}|[a-d]{2,5}( [a-d]{1,5}){12,20}",
     ) {
         let hit = match_value(&text(&value), None, &page, &Options::default());
         prop_assert_eq!(hit.map(|hit| hit.score), brute(&value, &page));
