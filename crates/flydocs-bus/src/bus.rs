@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     event::{DeadLetter, Delivery, NewEvent, Published, Ticket},
     status::{BusStatus, Health, Pruned},
 };
@@ -37,6 +37,21 @@ pub struct Subscription {
     pub consumer: String,
     /// Where a new group begins.
     pub start: Start,
+}
+
+impl Subscription {
+    /// A subscription that can receive something.
+    pub(crate) fn check(&self) -> Result<()> {
+        let missing = match (self.destinations.is_empty(), self.event_types.is_empty()) {
+            (true, _) => "destination",
+            (_, true) => "event type",
+            _ => return Ok(()),
+        };
+        Err(Error::EmptySubscription {
+            group: self.group.clone(),
+            missing,
+        })
+    }
 }
 
 /// What became of a ticket.

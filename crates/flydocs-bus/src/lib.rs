@@ -4,13 +4,19 @@
 //! group, hands new events to the group ([`group_lock_key`]); consumers lease deliveries, beat, and settle them
 //! ([`Consumer`]). At least once: handlers are idempotent.
 
+pub mod adapters;
 mod bus;
 mod error;
 mod event;
 mod group;
+mod held;
+mod ledger;
+mod measure;
+mod member;
 pub mod migrations;
 mod options;
 pub mod outbox;
+mod signal;
 pub mod sqlite;
 mod status;
 

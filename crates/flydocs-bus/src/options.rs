@@ -48,11 +48,41 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The wait after the failure number `failures` (1 is the first).
-    pub(crate) fn backoff(&self, failures: u32) -> Duration {
+    /// The wait after the failure number `failures` (1 is the first) and the jitter on top of it.
+    pub(crate) fn pause_after(
+        &self,
+        failures: u32,
+        asked: Option<Duration>,
+    ) -> (Duration, Duration) {
+        if let Some(delay) = asked {
+            return (delay, Duration::ZERO);
+        }
         let doubled = self
             .backoff_base
             .saturating_mul(1 << failures.saturating_sub(1).min(20));
-        doubled.min(self.backoff_cap)
+        let delay = doubled.min(self.backoff_cap);
+        (delay, delay / 5)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_backoff_doubles_up_to_its_cap_and_a_given_delay_wins() {
+        let options = Options {
+            backoff_base: Duration::from_secs(1),
+            backoff_cap: Duration::from_secs(5),
+            ..Options::default()
+        };
+        let seconds = |failures| options.pause_after(failures, None).0.as_secs();
+        assert_eq!([1, 2, 3, 4, 1000].map(seconds), [1, 2, 4, 5, 5]);
+        assert_eq!(options.pause_after(2, None).1, Duration::from_millis(400));
+        let asked = Some(Duration::from_secs(60));
+        assert_eq!(
+            options.pause_after(9, asked),
+            (Duration::from_secs(60), Duration::ZERO)
+        );
     }
 }

@@ -1,0 +1,48 @@
+//! A backlog: everything once, in a process that does not grow.
+
+use std::collections::HashSet;
+
+use super::{GROUP, KIND, TOPIC, join, some};
+use crate::houses::{House, options};
+
+/// `FLYDOCS_TEST_BACKLOG` asks for more.
+const EVENTS: u32 = 3000;
+
+pub(crate) async fn a_backlog_drains_completely_with_flat_memory(house: &dyn House) {
+    let events = std::env::var("FLYDOCS_TEST_BACKLOG").map_or(EVENTS, |n| n.parse().unwrap());
+    house.flood(TOPIC, KIND, events).await;
+    let bus = house.bus(options()).await;
+    let consumer = join(&bus, "a").await;
+    let mut seen = HashSet::with_capacity(events as usize);
+    let before = resident_mib();
+    while seen.len() < events as usize {
+        let claimed = some(&consumer, 100).await;
+        let settled = claimed
+            .iter()
+            .map(|delivery| consumer.done(&delivery.ticket));
+        for outcome in futures::future::join_all(settled).await {
+            assert_eq!(outcome.unwrap(), flydocs_bus::Settled::Settled);
+        }
+        for delivery in &claimed {
+            assert!(seen.insert(super::n(delivery)), "twice: {delivery:?}");
+        }
+    }
+    let grown = resident_mib() - before;
+    assert!(grown < 64, "grew by {grown} MiB over {events} events");
+    let status = bus.status().await.unwrap();
+    let group = status
+        .groups
+        .iter()
+        .find(|group| group.group == GROUP)
+        .unwrap();
+    assert_eq!((group.undrained, group.due, group.in_flight), (0, 0, 0));
+}
+
+fn resident_mib() -> i64 {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let resident = pages
+        .split(' ')
+        .nth(1)
+        .and_then(|pages| pages.parse::<i64>().ok());
+    resident.unwrap_or(0) * 4 / 1024
+}

@@ -1,0 +1,4 @@
+//! The bus against real databases.
+
+mod conformance;
+mod houses;
