@@ -62,10 +62,6 @@ impl Ledger {
         self.failures.iter().any(|(n, _)| *n == node)
     }
 
-    pub(crate) fn has_failures(&self) -> bool {
-        !self.failures.is_empty()
-    }
-
     /// True when some failure may pass by itself.
     pub(crate) fn may_pass(&self) -> bool {
         self.failures.iter().any(|(_, f)| f.transient)

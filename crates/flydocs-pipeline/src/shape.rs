@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use flydocs_contract::{
     BoundingBox, FieldType, FieldValue,
-    request::{DocumentTypeSpec, Field},
+    request::{DocumentTypeSpec, Field, FieldGroup},
     result::{ExtractedField, ExtractedFieldGroup},
 };
 
@@ -29,18 +29,26 @@ pub(crate) fn groups(
     let mut answered: Vec<Option<ExtractedFieldGroup>> = answered.into_iter().map(Some).collect();
     let wanted = document_type.field_groups.iter();
     wanted
-        .map(|group| {
+        .map(|spec| {
             let found = answered
                 .iter_mut()
-                .find(|a| a.as_ref().is_some_and(|a| a.name == group.name))
+                .find(|a| a.as_ref().is_some_and(|a| a.name == spec.name))
                 .and_then(Option::take);
-            let found = found.map(|g| g.fields).unwrap_or_default();
-            ExtractedFieldGroup {
-                name: group.name.clone(),
-                fields: members(&group.fields, found, pages),
-            }
+            group(spec, found.map(|g| g.fields).unwrap_or_default(), pages)
         })
         .collect()
+}
+
+/// One group of the type, filled with what was answered.
+pub(crate) fn group(
+    spec: &FieldGroup,
+    answered: Vec<ExtractedField>,
+    pages: &[u32],
+) -> ExtractedFieldGroup {
+    ExtractedFieldGroup {
+        name: spec.name.clone(),
+        fields: members(&spec.fields, answered, pages),
+    }
 }
 
 fn members(wanted: &[Field], answered: Vec<ExtractedField>, pages: &[u32]) -> Vec<ExtractedField> {

@@ -26,15 +26,8 @@ pub(crate) const STAGE: Stage = Stage {
 };
 
 async fn assemble(run: &mut Run, _scope: &Scope) -> Result<()> {
-    let is_usable = run.readable_tasks().next().is_some();
-    if !is_usable && run.ledger.has_failures() {
-        let errors = run.ledger.errors();
-        let first = errors.first();
-        return Err(Error::NothingExtracted {
-            detail: first.map_or_else(String::new, |e| format!("{}: {}", e.node, e.message)),
-            permanent: !run.ledger.may_pass(),
-            errors,
-        });
+    if run.readable_tasks().next().is_none() {
+        return Err(nothing(run));
     }
     let mut documents: Vec<_> = run.tasks.iter().map(|task| document(run, task)).collect();
     let mut request_transformations = run.request_transformations.clone();
@@ -60,6 +53,25 @@ async fn assemble(run: &mut Run, _scope: &Scope) -> Result<()> {
         },
     });
     Ok(())
+}
+
+/// Why there is nothing to assemble: what failed, or else what the documents are not.
+fn nothing(run: &Run) -> Error {
+    let errors = run.ledger.errors();
+    let failed = errors.first().map(|e| format!("{}: {}", e.node, e.message));
+    let untyped = || {
+        let segment = run.unmatched.first()?;
+        let notes = segment.notes().unwrap_or_default();
+        Some(format!(
+            "{}: {notes}",
+            run.subject(segment.row, &segment.pages())
+        ))
+    };
+    Error::NothingExtracted {
+        detail: failed.or_else(untyped).unwrap_or_default(),
+        permanent: !run.ledger.may_pass(),
+        errors,
+    }
 }
 
 /// Closes the books: trace, errors and figures, once the last stage has ended.

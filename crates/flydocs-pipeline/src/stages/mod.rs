@@ -12,6 +12,8 @@ pub(crate) mod judge;
 pub(crate) mod judge_escalation;
 pub(crate) mod load;
 pub(crate) mod plan_tasks;
+pub(crate) mod rules;
+pub(crate) mod transform;
 pub(crate) mod visual_authenticity;
 
 use crate::stage::Stage;
@@ -20,7 +22,7 @@ use crate::stage::Stage;
 pub(crate) const LOAD: &str = "load";
 
 /// Every stage, in the order they run.
-pub(crate) const STAGES: [&Stage; 13] = [
+pub(crate) const STAGES: [&Stage; 15] = [
     &load::STAGE,
     &discover::STAGE,
     &classify::STAGE,
@@ -33,5 +35,7 @@ pub(crate) const STAGES: [&Stage; 13] = [
     &content_authenticity::STAGE,
     &judge::STAGE,
     &judge_escalation::STAGE,
+    &transform::STAGE,
+    &rules::STAGE,
     &assemble::STAGE,
 ];

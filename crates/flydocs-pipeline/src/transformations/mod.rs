@@ -3,9 +3,9 @@
 pub(crate) mod entities;
 
 use flydocs_contract::{
-    FieldValue,
-    request::{Transformation, TransformationScope},
-    result::{ExtractedField, ExtractedFieldGroup},
+    FieldType, FieldValue,
+    request::{DocumentTypeSpec, FieldGroup, Transformation, TransformationScope},
+    result::ExtractedFieldGroup,
 };
 
 /// What every kind of transformation says.
@@ -64,44 +64,51 @@ pub(crate) fn put(groups: &mut Vec<ExtractedFieldGroup>, group: ExtractedFieldGr
     }
 }
 
-/// One group of the rows of several: the fields of the first, its array holding the rows of all.
+/// The schema of a group: its namesake's, or for a group that a transformation made, that of the same fields.
+pub(crate) fn schema_of<'a>(
+    document_type: &'a DocumentTypeSpec,
+    group: &ExtractedFieldGroup,
+) -> Option<&'a FieldGroup> {
+    let groups = || document_type.field_groups.iter();
+    let has_fields_of = |spec: &&FieldGroup| {
+        let names = spec.fields.iter().map(|f| f.name.as_str());
+        names.eq(group.fields.iter().map(|f| f.name.as_str()))
+    };
+    groups()
+        .find(|spec| spec.name == group.name)
+        .or_else(|| groups().find(has_fields_of))
+}
+
+/// The name of the first array among a group's fields.
+pub(crate) fn first_array(schema: &FieldGroup) -> Option<&str> {
+    let array = schema
+        .fields
+        .iter()
+        .find(|f| f.field_type == FieldType::Array);
+    array.map(|f| f.name.as_str())
+}
+
+/// One group of several: the fields of the first, each array holding the rows of all.
 pub(crate) fn gathered(groups: Vec<ExtractedFieldGroup>) -> Option<ExtractedFieldGroup> {
     let mut groups = groups.into_iter();
     let mut first = groups.next()?;
-    let name = array_of(&first)?.name.clone();
-    for group in groups {
-        let rows = group
-            .fields
-            .into_iter()
-            .find(|f| f.name == name)
-            .and_then(|f| f.value);
-        let Some(FieldValue::Fields(rows)) = rows else {
+    for field in groups.flat_map(|group| group.fields) {
+        let Some(FieldValue::Fields(rows)) = field.value else {
             continue;
         };
-        if let Some(array) = first.fields.iter_mut().find(|f| f.name == name) {
-            match &mut array.value {
-                Some(FieldValue::Fields(all)) => all.extend(rows),
-                _ => array.value = Some(FieldValue::Fields(rows)),
+        let Some(array) = first.fields.iter_mut().find(|f| f.name == field.name) else {
+            continue;
+        };
+        match &mut array.value {
+            Some(FieldValue::Fields(all)) => all.extend(rows),
+            _ => array.value = Some(FieldValue::Fields(rows)),
+        }
+        for page in field.pages {
+            if !array.pages.contains(&page) {
+                array.pages.push(page);
             }
         }
+        array.confidence = array.confidence.max(field.confidence);
     }
     Some(first)
-}
-
-/// The group's first field that holds rows.
-pub(crate) fn array_of(group: &ExtractedFieldGroup) -> Option<&ExtractedField> {
-    group.fields.iter().find(|field| is_rows(field))
-}
-
-/// Whether a field holds rows of members (an object holds members, none of which holds members of its own name).
-fn is_rows(field: &ExtractedField) -> bool {
-    match &field.value {
-        Some(FieldValue::Fields(rows)) => {
-            !rows.is_empty()
-                && rows
-                    .iter()
-                    .all(|row| matches!(row.value, Some(FieldValue::Fields(_)) | None))
-        }
-        _ => false,
-    }
 }
