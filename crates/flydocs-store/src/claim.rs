@@ -57,7 +57,11 @@ pub enum Claimed {
     WorkerLost(Box<Stored>),
     /// The row was lost and its caller had asked to cancel: it is cancelled now.
     Cancelled(Box<Stored>),
-    /// Not queued and due, nor lost: somebody else's, or finished, or gone.
+    /// Queued, but not before this long from now: come back then.
+    NotDue(Duration),
+    /// Somebody else's, and not lost: come back later, or leave it to the reaper.
+    Held,
+    /// Finished, or gone: there is nothing to do.
     None,
 }
 
@@ -87,7 +91,11 @@ pub enum LegClaimed {
     Won(Box<LegClaim>),
     /// The leg was lost and its attempts are used up: it is failed now, with code `worker_lost`.
     WorkerLost(Box<Stored>),
-    /// Not pending and due, nor lost.
+    /// Pending, but not before this long from now: come back then.
+    NotDue(Duration),
+    /// Somebody else's, and not lost.
+    Held,
+    /// Settled, never wanted, or gone: there is nothing to do.
     None,
 }
 

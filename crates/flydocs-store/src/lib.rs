@@ -3,18 +3,33 @@
 //! The only door to a status. [`Store`] is the port; SQLite and PostgreSQL stand behind it. Every transition is one
 //! conditional update, and what it announces (an event, a webhook delivery) is written in the same transaction.
 
+#[macro_use]
+mod dialect;
+
+mod announcement;
 pub mod blob;
+mod blobs;
 pub mod change;
 pub mod claim;
+mod deliveries;
 pub mod error;
+mod extractions;
 pub mod listing;
+mod opening;
 pub mod options;
 pub mod orphan;
+mod port;
+mod record;
+mod retention;
 pub mod row;
+mod sql_store;
+mod sqlite;
 pub mod store;
 pub mod submission;
+mod transition;
 pub mod webhook;
 pub mod worker;
+mod workers;
 
 pub use blob::{BlobId, BlobInfo, Download, Upload};
 pub use change::Watch;
@@ -24,10 +39,11 @@ pub use claim::{
 };
 pub use error::{Error, Result};
 pub use listing::{Counts, Filter, Listed};
+pub use opening::{open, sqlite_path};
 pub use options::Options;
 pub use orphan::{Orphan, OrphanClass, OrphanCursor, Reannounced};
 pub use row::{Moment, Progress, Stored};
-pub use store::{Health, Retained, Store};
+pub use store::{Health, Retained, Store, Wake};
 pub use submission::{Correlation, NewExtraction, StoredFile, StoredRequest, Submitted};
 pub use webhook::{
     AfterAttempt, AttemptReport, Delivery, DeliveryAttempt, DeliveryClaim, DeliveryStatus,

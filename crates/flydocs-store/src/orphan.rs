@@ -64,6 +64,8 @@ pub struct Orphan {
     pub attempts: u32,
     /// The worker that had it last.
     pub claimed_by: Option<String>,
+    /// The row's fence: what is announced is this state, and no later one.
+    pub fence: u64,
 }
 
 /// Where a page of orphans goes on.

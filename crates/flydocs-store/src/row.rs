@@ -1,6 +1,8 @@
 //! An extraction as the rooms above read it: the wire shape and what stands beside it.
 
-use flydocs_contract::{Extraction, JsonObject, LegStatus, Status, Timestamp};
+use flydocs_contract::{
+    Extraction, JsonObject, LegStatus, Status, Timestamp, status::ExtractionError,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::submission::Correlation;
@@ -86,6 +88,6 @@ pub struct Moment {
     pub attempts: u32,
     /// The worker that made it, or had made the claim.
     pub worker: Option<String>,
-    /// The code of the error it left.
-    pub error_code: Option<String>,
+    /// The error it left.
+    pub error: Option<ExtractionError>,
 }

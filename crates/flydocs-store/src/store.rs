@@ -3,7 +3,7 @@
 //! Two implementations (SQLite, PostgreSQL) answer to one conformance suite; what it does not promise, nobody
 //! may use. A transition is one conditional update: the loser gets `None`, never a partial write.
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{collections::BTreeMap, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
 use flydocs_contract::{ExtractionId, status::ExtractionError};
@@ -25,6 +25,9 @@ use crate::{
     worker::{Worker, WorkerLiveness},
 };
 
+/// What is called with a topic after an event was committed there.
+pub type Wake = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// The extractions table and what belongs to it. `tenant` scopes a look-up when it is given.
 #[async_trait]
 pub trait Store: Send + Sync + Debug {
@@ -32,6 +35,10 @@ pub trait Store: Send + Sync + Debug {
     fn options(&self) -> &Options;
 
     // -- schema and health ------------------------------------------------------------------------
+
+    /// Calls `wake` with the topic after every commit that wrote an event: connect it to the bus's
+    /// own `wake`.
+    fn on_published(&self, wake: Wake);
 
     /// Brings the schema (the bus's too) up to date. Any number of processes may do so at once: one
     /// migrates, the others find it done.

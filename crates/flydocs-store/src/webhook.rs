@@ -29,6 +29,22 @@ impl DeliveryStatus {
     }
 }
 
+impl std::str::FromStr for DeliveryStatus {
+    type Err = UnknownDeliveryStatus;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        [Self::Pending, Self::Delivered, Self::Failed]
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or(UnknownDeliveryStatus)
+    }
+}
+
+/// A word that is no status of a delivery.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a delivery status; known are pending, delivered, failed")]
+pub struct UnknownDeliveryStatus;
+
 /// A delivery with its log, as callers see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivery {
@@ -97,8 +113,10 @@ pub struct DueDelivery {
     pub body: Vec<u8>,
     /// What the correlation headers say.
     pub correlation: Correlation,
-    /// When the event was written: how long it has been tried.
-    pub created_at: Timestamp,
+    /// Which attempt since it was written, or since it was last sent again by hand; from 1.
+    pub attempt_of_round: u32,
+    /// How long it has been tried since then, by the database's clock.
+    pub tried_for: Duration,
 }
 
 /// Which due deliveries to take.

@@ -1,0 +1,97 @@
+//! Changes made by other processes, for those who wait for a row. Nothing is looked at while nobody waits.
+//!
+//! SQLite counts the commits of others (`data_version`): asking for that number costs microseconds, and only when it
+//! moved are the rows looked at, the watched ones alone.
+
+use std::{collections::HashMap, time::Duration};
+
+use flydocs_contract::ExtractionId;
+use sqlx::{SqliteConnection, SqlitePool};
+use tokio::{task::JoinHandle, time::MissedTickBehavior};
+
+use crate::change::Changes;
+
+/// How long another process's change may go unnoticed.
+const TICK: Duration = Duration::from_millis(20);
+/// How long to wait when the database cannot be asked.
+const PAUSE: Duration = Duration::from_secs(1);
+
+const REVISIONS: &str = "\
+SELECT id, revision FROM extractions WHERE id IN (SELECT value FROM json_each($1))";
+
+/// The task that looks.
+#[derive(Debug)]
+pub(super) struct Watcher {
+    task: JoinHandle<()>,
+}
+
+impl Watcher {
+    pub(super) fn start(reader: SqlitePool, changes: Changes) -> Self {
+        Self {
+            task: tokio::spawn(watch(reader, changes)),
+        }
+    }
+
+    pub(super) fn stop(&self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+async fn watch(reader: SqlitePool, changes: Changes) {
+    loop {
+        changes.somebody_waits().await;
+        let looked = async {
+            let mut connection = reader.acquire().await?;
+            look(&mut connection, &changes).await
+        };
+        if let Err(error) = looked.await {
+            tracing::warn!(%error, "cannot look for changes of other processes");
+            changes.tell_all();
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+/// Returns when nobody waits any more.
+async fn look(connection: &mut SqliteConnection, changes: &Changes) -> sqlx::Result<()> {
+    let mut seen: HashMap<ExtractionId, Option<i64>> = HashMap::new();
+    let mut version = None;
+    let mut tick = tokio::time::interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let watched = changes.watched();
+        if watched.is_empty() {
+            return Ok(());
+        }
+        let (now,): (i64,) = sqlx::query_as("PRAGMA data_version")
+            .fetch_one(&mut *connection)
+            .await?;
+        let moved = version.replace(now) != Some(now);
+        if !moved && watched.iter().all(|id| seen.contains_key(id)) {
+            continue;
+        }
+        let ids = serde_json::json!(watched).to_string();
+        let rows: Vec<(String, i64)> = sqlx::query_as(REVISIONS)
+            .bind(ids)
+            .fetch_all(&mut *connection)
+            .await?;
+        let found: HashMap<String, i64> = rows.into_iter().collect();
+        let mut next = HashMap::with_capacity(watched.len());
+        for id in watched {
+            let revision = found.get(&id.to_string()).copied();
+            // Also the first time: it may have changed between the watch and this look.
+            if seen.get(&id) != Some(&revision) {
+                changes.tell(id);
+            }
+            next.insert(id, revision);
+        }
+        seen = next;
+    }
+}

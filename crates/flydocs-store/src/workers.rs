@@ -1,0 +1,48 @@
+//! The table of workers: who registered, and who is known to be dead. How that is known differs by database.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+use crate::{
+    dialect::{Dialect, Sql},
+    error::{During as _, Result},
+    sql_store::SqlStore,
+    store::Health,
+    worker::Worker,
+};
+
+const ALL: Sql = sql!(
+    "SELECT instance, registered_at, dead_at FROM workers ORDER BY registered_at DESC, instance"
+);
+
+impl<D: Dialect> SqlStore<D> {
+    pub(crate) async fn workers(&self) -> Result<Vec<Worker>> {
+        let rows = self
+            .db
+            .read::<(String, DateTime<Utc>, Option<DateTime<Utc>>)>(&ALL, Vec::new())
+            .await
+            .during("read the workers")?;
+        Ok(rows
+            .into_iter()
+            .map(|(instance, registered_at, dead_at)| Worker {
+                instance: Arc::from(instance),
+                registered_at,
+                dead_at,
+            })
+            .collect())
+    }
+
+    pub(crate) async fn health(&self) -> Result<Health> {
+        Ok(Health {
+            database: D::NAME,
+            version: self
+                .db
+                .version()
+                .await
+                .during("ask the database for a sign of life")?,
+            watches_workers: self.db.watches_workers(),
+            details: self.details.clone(),
+        })
+    }
+}
