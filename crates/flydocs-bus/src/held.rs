@@ -88,10 +88,6 @@ impl Held {
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.lock().leases.len()
-    }
-
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

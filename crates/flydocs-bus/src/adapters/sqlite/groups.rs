@@ -22,11 +22,11 @@ VALUES (?1, ?2, ?3, ?4, CASE WHEN ?5 THEN coalesce((SELECT max(id) FROM bus_outb
 const GROW: &str =
     "UPDATE bus_offsets SET destinations = ?2, event_types = ?3 WHERE consumer_group = ?1";
 
-/// What the drain has passed by and the group wants from now on: `?2`, `?3` new; `?4`, `?5` old.
+/// What was passed by and the group wants from now on: `?2`, `?3` new; `?4`, `?5` old.
 const CATCH_UP: &str = "
 INSERT INTO bus_deliveries (consumer_group, outbox_id, event_type, ordering_key, visible_at)
 SELECT f.consumer_group, o.id, o.event_type, o.ordering_key, o.available_at
-FROM bus_offsets f JOIN bus_outbox o ON o.id <= f.last_event_id
+FROM bus_offsets f JOIN bus_outbox o ON o.id <= max(f.last_event_id, ?6)
 WHERE f.consumer_group = ?1
   AND o.destination IN (SELECT value FROM json_each(?2))
   AND o.event_type IN (SELECT value FROM json_each(?3))
@@ -66,8 +66,12 @@ const STATUS: &str = concat!(
 FROM bus_offsets f ORDER BY f.consumer_group"
 );
 
-/// Makes the group known, or grows what it wants.
-pub(super) async fn register(database: &Database, subscription: &Subscription) -> sqlx::Result<()> {
+/// Makes the group known, or grows what it wants; `passed` when events were read ahead of the group's mark.
+pub(in crate::adapters) async fn register(
+    database: &Database,
+    subscription: &Subscription,
+    passed: Option<i64>,
+) -> sqlx::Result<()> {
     let mut tx = database.begin().await?;
     let known: Option<(String, String)> = sqlx::query_as(KNOWN)
         .bind(&subscription.group)
@@ -76,7 +80,7 @@ pub(super) async fn register(database: &Database, subscription: &Subscription) -
     match known {
         None => insert(&mut tx, subscription).await?,
         Some((destinations, event_types)) => {
-            grow(&mut tx, subscription, &destinations, &event_types).await?;
+            grow(&mut tx, subscription, &destinations, &event_types, passed).await?;
         }
     }
     tx.commit().await
@@ -99,6 +103,7 @@ async fn grow(
     subscription: &Subscription,
     old_destinations: &str,
     old_types: &str,
+    passed: Option<i64>,
 ) -> sqlx::Result<()> {
     let destinations = union(&list(old_destinations), &subscription.destinations);
     let types = union(&list(old_types), &subscription.event_types);
@@ -113,6 +118,7 @@ async fn grow(
             .bind(&types)
             .bind(old_destinations)
             .bind(old_types)
+            .bind(passed.unwrap_or(0))
             .execute(&mut *conn)
             .await?;
     }
@@ -126,7 +132,7 @@ async fn grow(
 }
 
 /// Every group as it stands; `holder` names who holds a group's lock.
-pub(super) async fn status(
+pub(in crate::adapters) async fn status(
     database: &Database,
     holder: impl Fn(&str) -> Option<String>,
 ) -> sqlx::Result<(u64, Vec<GroupStatus>)> {
@@ -166,7 +172,7 @@ fn group_status(
 }
 
 /// Removes the group; how many deliveries it still owed.
-pub(super) async fn forget(database: &Database, group: &str) -> sqlx::Result<u64> {
+pub(in crate::adapters) async fn forget(database: &Database, group: &str) -> sqlx::Result<u64> {
     let mut tx = database.begin().await?;
     let owed = sqlx::query("DELETE FROM bus_deliveries WHERE consumer_group = ?1")
         .bind(group)

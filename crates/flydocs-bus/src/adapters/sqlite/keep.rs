@@ -46,7 +46,7 @@ const PRUNE_LETTERS: &str = concat!(
     " - ?1 ORDER BY id LIMIT ?2)"
 );
 
-pub(super) async fn letters(
+pub(in crate::adapters) async fn letters(
     database: &Database,
     group: Option<&str>,
     limit: u32,
@@ -79,7 +79,7 @@ fn letter(row: &SqliteRow) -> sqlx::Result<DeadLetter> {
 }
 
 /// True when the letter went back to its group.
-pub(super) async fn requeue(database: &Database, letter: i64) -> sqlx::Result<bool> {
+pub(in crate::adapters) async fn requeue(database: &Database, letter: i64) -> sqlx::Result<bool> {
     let mut tx = database.begin().await?;
     let taken = sqlx::query(TAKE_LETTER)
         .bind(letter)
@@ -97,7 +97,10 @@ pub(super) async fn requeue(database: &Database, letter: i64) -> sqlx::Result<bo
 }
 
 /// One batch of each kind.
-pub(super) async fn prune(database: &Database, options: &Options) -> sqlx::Result<Pruned> {
+pub(in crate::adapters) async fn prune(
+    database: &Database,
+    options: &Options,
+) -> sqlx::Result<Pruned> {
     let events = batch(database, PRUNE_EVENTS, options.keep_events).await?;
     let dead_letters = batch(database, PRUNE_LETTERS, options.keep_dead_letters).await?;
     let more = events.max(dead_letters) >= BATCH as u64;

@@ -3,12 +3,11 @@
 //! A group's drain is guarded by a file lock beside the database (`lockfn`, skip); wake-ups between processes
 //! travel through a watched file ([`bell`]).
 
-#[macro_use]
-mod sql;
 mod bell;
-mod groups;
-mod keep;
+pub(super) mod groups;
+pub(super) mod keep;
 mod ledger;
+mod sql;
 
 use std::{
     ffi::OsString,
@@ -92,7 +91,7 @@ impl Bus for SqliteBus {
 
     async fn subscribe(&self, subscription: Subscription) -> Result<Arc<dyn Consumer>> {
         subscription.check()?;
-        groups::register(&self.database, &subscription)
+        groups::register(&self.database, &subscription, None)
             .await
             .map_err(while_doing("register a group", &subscription.group))?;
         self.listen();
@@ -185,7 +184,7 @@ fn drain_lock(database: &Path, group: &str) -> LockFile {
 }
 
 /// `name.db` -> `name.db<suffix>`, in the same directory.
-fn beside(database: &Path, suffix: &str) -> PathBuf {
+pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = OsString::from(database);
     path.push(suffix);
     path.into()

@@ -1,10 +1,4 @@
-//! The statements of the ledger. `now!()` is the database's clock in milliseconds.
-
-macro_rules! now {
-    () => {
-        "CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER)"
-    };
-}
+//! The statements of the ledger.
 
 /// Tickets as JSON pairs `[[outbox_id, "token"], ...]` in `?2`.
 macro_rules! held {

@@ -158,8 +158,8 @@ pub(crate) async fn an_event_that_kills_its_consumers_is_handed_out_alone_and_th
     // Now each comes alone, although there are three slots.
     let mut alone = Vec::new();
     while bus.dead_letters(None, 1).await.unwrap().is_empty() {
-        let claim = consumer.claim(3, &stop_after(lease * 10));
-        let claimed = claim.await.unwrap();
+        let stop = stop_after(lease * 10);
+        let claimed = consumer.claim(3, &stop).await.unwrap();
         assert!(claimed.len() <= 1, "a suspect had company: {claimed:?}");
         for delivery in claimed {
             alone.push(n(&delivery));

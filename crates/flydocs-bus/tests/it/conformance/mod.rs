@@ -1,13 +1,13 @@
 //! What every adapter promises, as one suite that every adapter runs.
 
-mod backlog;
-mod claims;
-mod dedupe;
-mod failures;
-mod groups;
-mod order;
-mod publishing;
-mod time;
+pub(crate) mod backlog;
+pub(crate) mod claims;
+pub(crate) mod dedupe;
+pub(crate) mod failures;
+pub(crate) mod groups;
+pub(crate) mod order;
+pub(crate) mod publishing;
+pub(crate) mod time;
 
 use std::{sync::Arc, time::Duration};
 

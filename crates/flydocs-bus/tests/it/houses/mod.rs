@@ -1,5 +1,6 @@
 //! Where a suite runs: one database, and as many buses on it as the adapter allows.
 
+mod memory;
 mod sqlite;
 
 use std::{fmt, sync::Arc, time::Duration};
@@ -20,10 +21,6 @@ pub(crate) trait House: fmt::Debug + Send + Sync {
     async fn live(&self, destination: &str, key: &str) -> bool;
     /// Writes so many events of the type `type` fast.
     async fn flood(&self, destination: &str, event_type: &str, events: u32);
-    /// True when several processes may share it.
-    fn many_processes(&self) -> bool {
-        true
-    }
 }
 
 /// An event that is written and not committed.
