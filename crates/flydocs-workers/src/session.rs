@@ -1,0 +1,189 @@
+//! The life of a worker: registered as alive, taking events, ending in order.
+//!
+//! A session lasts as long as the registration. When that is lost although the worker lives, its claims may be gone:
+//! their work is stopped and a new session begins.
+
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+
+use flydocs_bus::{Consumer, Subscription};
+use flydocs_contract::EventType;
+use flydocs_store::{Store, WorkerLiveness};
+use tokio::time::sleep;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use tracing::{info, warn};
+
+use crate::{
+    error::{Error, Result},
+    heart::{Heart, Stop},
+    intake::{Handler, Intake},
+    measure::Kind,
+    options::Options,
+    ports::Services,
+};
+
+/// How long stopped work may take to be given back.
+const GIVE_BACK: Duration = Duration::from_secs(10);
+
+/// What one kind of worker is.
+pub(crate) struct Role {
+    pub(crate) kind: Kind,
+    pub(crate) group: &'static str,
+    pub(crate) destination: String,
+    pub(crate) event_type: EventType,
+    pub(crate) slots: NonZeroUsize,
+}
+
+/// What a handler needs of the session it runs in.
+#[derive(Debug, Clone)]
+pub(crate) struct Session {
+    /// What `claimed_by` says.
+    pub(crate) instance: Arc<str>,
+    pub(crate) heart: Arc<Heart>,
+    /// Fires when nothing new may be started.
+    pub(crate) ending: CancellationToken,
+}
+
+/// Runs sessions until the shutdown is over.
+pub(crate) async fn serve<H: Handler>(
+    services: &Services,
+    options: &Options,
+    role: &Role,
+    handler: impl Fn(Session) -> H,
+    shutdown: CancellationToken,
+) -> Result<()> {
+    let consumer = subscribe(services, options, role).await?;
+    let mut outcome = Ok(());
+    while outcome.is_ok() && !shutdown.is_cancelled() {
+        let Some(liveness) = register(services.store.as_ref(), options, &shutdown).await? else {
+            break;
+        };
+        outcome = session(
+            services, options, role, &handler, &consumer, &liveness, &shutdown,
+        )
+        .await;
+    }
+    if let Err(error) = consumer.close().await {
+        warn!(
+            error = &error as &dyn std::error::Error,
+            "the group {} could not be left; its leases run out by themselves", role.group
+        );
+    }
+    outcome
+}
+
+async fn session<H: Handler>(
+    services: &Services,
+    options: &Options,
+    role: &Role,
+    handler: impl Fn(Session) -> H,
+    consumer: &Arc<dyn Consumer>,
+    liveness: &WorkerLiveness,
+    shutdown: &CancellationToken,
+) -> Result<()> {
+    let heart = Heart::new(Arc::clone(&services.store), role.kind);
+    let ending = shutdown.child_token();
+    let handler = Arc::new(handler(Session {
+        instance: liveness.instance().into(),
+        heart: Arc::clone(&heart),
+        ending: ending.clone(),
+    }));
+    let mut intake = Intake::new(Arc::clone(consumer), handler, role.slots, role.kind);
+    let _beating = AbortOnDropHandle::new(tokio::spawn({
+        let heart = Arc::clone(&heart);
+        async move { heart.beat_on().await }
+    }));
+    let _leases = AbortOnDropHandle::new(tokio::spawn(intake.keep_leases()));
+    info!(
+        worker = liveness.instance(),
+        slots = role.slots,
+        "the {} worker takes work",
+        role.kind.as_str()
+    );
+    let lost = liveness.lost();
+    let _end_when_lost = AbortOnDropHandle::new(tokio::spawn({
+        let ending = ending.clone();
+        async move {
+            lost.cancelled().await;
+            ending.cancel();
+        }
+    }));
+    let taken = intake.take_until(&ending).await;
+    ending.cancel();
+    if shutdown.is_cancelled() {
+        let grace = options.shutdown_grace;
+        info!(
+            running = intake.running(),
+            "the {} worker stops, running work has {grace:?}",
+            role.kind.as_str()
+        );
+        if !intake.finish_within(grace).await {
+            info!(
+                running = intake.running(),
+                "the grace is over, the rest is given back"
+            );
+            heart.stop_all(Stop::Shutdown);
+        }
+    } else if taken.is_ok() {
+        warn!(
+            worker = liveness.instance(),
+            "this worker counts as dead: its work is stopped, it registers anew"
+        );
+        heart.stop_all(Stop::Lost);
+    } else {
+        heart.stop_all(Stop::Shutdown);
+    }
+    if !intake.finish_within(GIVE_BACK).await {
+        warn!(
+            running = intake.running(),
+            "work that was stopped could not be given back; a reaper will find it"
+        );
+    }
+    taken.map_err(|source| Error::Take {
+        group: role.group,
+        source,
+    })
+}
+
+async fn subscribe(
+    services: &Services,
+    options: &Options,
+    role: &Role,
+) -> Result<Arc<dyn Consumer>> {
+    let subscription = Subscription {
+        group: role.group.to_owned(),
+        destinations: vec![role.destination.clone()],
+        event_types: vec![role.event_type.as_str().to_owned()],
+        consumer: options.name.clone(),
+        start: flydocs_bus::Start::Earliest,
+    };
+    let joined = services.bus.subscribe(subscription).await;
+    joined.map_err(|source| Error::Subscribe {
+        group: role.group,
+        source,
+    })
+}
+
+/// Registers the worker, waiting for a database that is away; `None` when the shutdown came first.
+async fn register(
+    store: &dyn Store,
+    options: &Options,
+    shutdown: &CancellationToken,
+) -> Result<Option<WorkerLiveness>> {
+    let mut pause = Duration::from_millis(200);
+    loop {
+        match store.register_worker(&options.name).await {
+            Ok(liveness) => return Ok(Some(liveness)),
+            Err(error) if error.is_unavailable() => {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the worker cannot be registered, trying again in {pause:?}"
+                );
+            }
+            Err(source) => return Err(Error::Register { source }),
+        }
+        tokio::select! {
+            () = sleep(pause) => pause = (pause * 2).min(Duration::from_secs(5)),
+            () = shutdown.cancelled() => return Ok(None),
+        }
+    }
+}
