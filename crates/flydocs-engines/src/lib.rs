@@ -4,9 +4,13 @@
 
 mod engine;
 mod error;
+mod local;
+mod registry;
 
 pub use engine::{
     Answer, CallUsage, ClassifyAnswer, ClassifyQuestion, Engine, ExtractQuestion, JudgeQuestion,
     PageImages, RulesQuestion, Segment, SplitQuestion, TransformQuestion, VisualQuestion,
 };
 pub use error::{Error, Result};
+pub use local::{CandidateExplanation, Explanation, FieldExplanation, LocalLayout};
+pub use registry::{DEFAULT_MODEL, Engines, Settings};

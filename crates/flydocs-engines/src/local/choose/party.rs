@@ -1,0 +1,419 @@
+//! Names of parties: after a label, under a heading of the party, in the letterhead, in the address window.
+
+use super::{
+    Reader,
+    candidate::{Candidate, Evidence, Place},
+    prose::party_sentences,
+    scalar::text,
+};
+use crate::local::{
+    label::{Label, Query},
+    layout::{Document, Span},
+    recognise::{address_line, has_legal_form, organisation_score, person_score},
+    text::fold,
+};
+
+/// Candidates for the name of a party.
+pub(crate) fn parties(
+    reader: &Reader<'_>,
+    index: usize,
+    query: &Query,
+    found: &mut Vec<Candidate>,
+) {
+    let mut beside = Vec::new();
+    text(reader, index, query, 2, 1.0, &mut beside);
+    for mut candidate in beside {
+        cut_after_name(reader.document, &mut candidate);
+        let shape = name_shape(&candidate.text);
+        candidate.evidence.form = shape;
+        candidate.score *= 0.35 + 0.65 * shape;
+        found.push(candidate);
+    }
+    if let Some(role) = query.role {
+        for label in reader.sections.of(role) {
+            under_heading(reader, label, found);
+        }
+    }
+    match query.role_name() {
+        "seller" => letterhead(reader, found),
+        "buyer" => address_window(reader, found),
+        "" if query.concept_name() == "party_name" && !query.quoted => letterhead(reader, found),
+        _ => {}
+    }
+    party_sentences(reader, query, found);
+}
+
+/// How much a text looks like the name of a party, 0 to 1.
+fn name_shape(text: &str) -> f64 {
+    let address = address_line(text);
+    let mut shape = organisation_score(text).max(person_score(text));
+    if address.score() > 0.6 && !has_legal_form(text) {
+        shape *= 0.4;
+    }
+    shape
+}
+
+/// The value of a two-line candidate keeps its second line only when the name goes on there.
+fn cut_after_name(document: &Document, candidate: &mut Candidate) {
+    while candidate.spans.len() > 1 {
+        let second = candidate.spans[1].text(document);
+        let first = candidate.spans[0].text(document);
+        let goes_on = has_legal_form(&second)
+            && !has_legal_form(&first)
+            && address_line(&second).score() < 0.5
+            || first.ends_with(['&', '-', ','])
+            || matches!(
+                fold(&first).as_str(),
+                "herr" | "herrn" | "frau" | "mr" | "mrs" | "ms" | "m." | "mme"
+            );
+        if goes_on {
+            break;
+        }
+        candidate.spans.pop();
+        if let Some(cut) = Candidate::text(
+            document,
+            candidate.spans.clone(),
+            candidate.score,
+            candidate.evidence.clone(),
+        ) {
+            *candidate = cut;
+        } else {
+            return;
+        }
+    }
+}
+
+/// The first line under or beside the heading of a party that looks like a name.
+fn under_heading(reader: &Reader<'_>, label: &Label, found: &mut Vec<Candidate>) {
+    let document = reader.document;
+    let last = label.last();
+    let em = document.em(last.last);
+    let row = document.tokens[last.last].row;
+    let mut lines: Vec<(Span, f64, Place)> = Vec::new();
+    // Beside it.
+    for run in document.rows[row].runs.clone() {
+        let r = &document.runs[run];
+        let first = if r.tokens.contains(&last.last) {
+            last.last + 1
+        } else {
+            r.tokens.start
+        };
+        if first >= r.tokens.end || document.tokens[first].rect.xmin < label.rect.xmax - 0.5 {
+            continue;
+        }
+        if let Some(span) = super::text::trimmed(document, first, 0, r.tokens.end - 1) {
+            let gap = (document.tokens[first].rect.xmin - label.rect.xmax) / em;
+            if gap < 25.0 {
+                lines.push((span, 0.85 - 0.01 * gap, Place::Right));
+            }
+            break;
+        }
+    }
+    // Below it, in its column.
+    let mut rank = 0;
+    for below in document.rows_below(row).take(9) {
+        let drop = (document.rows[below].rect.ymin - label.rect.ymax) / em;
+        if drop > 12.0 {
+            break;
+        }
+        for run in document.rows[below].runs.clone() {
+            let r = &document.runs[run];
+            let left = (r.rect.xmin - label.rect.xmin) / em;
+            if left < -2.0 || left > 3.0 && r.rect.xmin > label.rect.xmax {
+                continue;
+            }
+            // "Name: X" inside the part of the party.
+            let labelled = r.tokens.clone().any(|t| reader.stops.at(t));
+            if labelled {
+                continue;
+            }
+            if let Some(span) = super::text::trimmed(document, r.tokens.start, 0, r.tokens.end - 1)
+            {
+                lines.push((span, 0.85 - 0.08 * f64::from(rank), Place::Section));
+                rank += 1;
+            }
+            break;
+        }
+    }
+    for (span, score, place) in lines {
+        let shape = name_shape(&span.text(document));
+        let evidence = Evidence {
+            label: Some(label.first().text(document)),
+            label_strength: label.strength(),
+            place,
+            place_score: score,
+            form: shape,
+            checked: false,
+            notes: Vec::new(),
+        };
+        found.extend(Candidate::text(
+            document,
+            vec![span],
+            label.strength() * score * (0.3 + 0.7 * shape),
+            evidence,
+        ));
+    }
+}
+
+/// Lines at the head (or the foot) of the first page that look like the name of a firm.
+fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
+    let document = reader.document;
+    let Some(page) = document.pages.first() else {
+        return;
+    };
+    let em = page.em;
+    let mut nth = 0;
+    for row in page.rows.clone() {
+        for run in document.rows[row].runs.clone() {
+            let r = &document.runs[run];
+            let Some(span) = super::text::trimmed(document, r.tokens.start, 0, r.tokens.end - 1)
+            else {
+                continue;
+            };
+            let printed = span.text(document);
+            let letters = printed.chars().filter(|c| c.is_alphabetic()).count();
+            if letters < 3 {
+                continue;
+            }
+            nth += 1;
+            let y = r.rect.center().1 / page.height;
+            let legal = has_legal_form(&printed);
+            let mut score = 0.55 * organisation_score(&printed);
+            score += if y < 0.12 {
+                0.12
+            } else if y < 0.25 {
+                0.07
+            } else {
+                0.0
+            };
+            score += match nth {
+                1 => 0.18,
+                2 => 0.1,
+                3 => 0.05,
+                _ => 0.0,
+            };
+            if !legal && y > 0.3 {
+                score *= 0.4;
+            }
+            if r.rect.height() > 1.35 * em {
+                score += 0.06;
+            }
+            if document.tokens[span.first].bold {
+                score += 0.03;
+            }
+            if address_line(&printed).score() > 0.55 && !legal {
+                score *= 0.45;
+            }
+            if reader.labels.covered[span.first] || is_title(&printed) {
+                score *= 0.3;
+            }
+            if followed_by_address(document, run) {
+                score += 0.14;
+            }
+            let mentions = reader.mentions(&printed);
+            score += 0.03 * mentions.min(3) as f64;
+            if let Some((role, close)) = reader.sections.role_at(document, &span)
+                && close > 0.5
+                && reader.lexicon.concepts[role].name != "seller"
+            {
+                score *= 0.4;
+            }
+            if let Some(confidence) = garbled(document, &span) {
+                score *= confidence;
+            }
+            let mut spans = vec![span];
+            // A return address on one line: the name is its first part.
+            if let Some(part) = first_part(document, &span) {
+                spans = vec![part];
+                score += 0.05;
+            }
+            let evidence = Evidence::unlabelled(Place::Unlabelled, organisation_score(&printed));
+            found.extend(Candidate::text(document, spans, score.min(0.85), evidence));
+        }
+    }
+}
+
+/// Words that name the kind of a document and not a party.
+fn is_title(text: &str) -> bool {
+    let folded = fold(text);
+    let words: Vec<&str> = folded
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|w| !w.is_empty())
+        .collect();
+    const TITLES: &[&str] = &[
+        "invoice",
+        "tax",
+        "receipt",
+        "bill",
+        "rechnung",
+        "facture",
+        "factura",
+        "fattura",
+        "factuur",
+        "statement",
+        "simplified",
+        "original",
+        "copy",
+        "page",
+        "seite",
+        "retail",
+        "payment",
+        "credit",
+        "note",
+        "cash",
+        "order",
+        "quotation",
+        "date",
+        "datum",
+        "form",
+        "document",
+        "welcome",
+        "thank",
+        "you",
+        "duplicate",
+        "official",
+        "project",
+        "sample",
+        "exhibit",
+        "agreement",
+        "handelsrechnung",
+        "gutschrift",
+        "beleg",
+    ];
+    !words.is_empty() && words.iter().filter(|w| TITLES.contains(w)).count() * 2 > words.len()
+}
+
+/// A recogniser's doubt about a line, as a factor.
+fn garbled(document: &Document, span: &Span) -> Option<f64> {
+    let tokens = &document.tokens[span.first..=span.last];
+    let known: Vec<f64> = tokens
+        .iter()
+        .filter_map(|t| t.confidence.map(f64::from))
+        .collect();
+    if known.is_empty() {
+        return None;
+    }
+    let mean = known.iter().sum::<f64>() / known.len() as f64;
+    let odd = tokens.iter().filter(|t| t.text.chars().count() < 2).count() * 2 > tokens.len();
+    Some((0.4 + 0.7 * mean).min(1.0) * if odd { 0.6 } else { 1.0 })
+}
+
+fn followed_by_address(document: &Document, run: usize) -> bool {
+    let r = &document.runs[run];
+    let em = document.em(r.tokens.start);
+    document.rows_below(r.row).take(4).any(|row| {
+        document.rows[row].rect.ymin - r.rect.ymax < 4.0 * em
+            && document.rows[row].runs.clone().any(|below| {
+                let b = &document.runs[below];
+                b.rect.xmin < r.rect.xmax
+                    && r.rect.xmin < b.rect.xmax
+                    && address_line(&document.text(b.tokens.clone())).score() > 0.55
+            })
+    })
+}
+
+/// The first part of a line cut by bullets, bars or dashes, when an address follows in it.
+fn first_part(document: &Document, span: &Span) -> Option<Span> {
+    let cut = (span.first + 1..span.last).find(|t| {
+        matches!(
+            document.tokens[*t].text.as_str(),
+            "●" | "•" | "|" | "·" | "-" | "–" | "*" | "■"
+        )
+    })?;
+    let rest = document.text(cut + 1..span.last + 1);
+    (address_line(&rest).score() > 0.3).then(|| Span::whole(document, span.first, cut - 1))
+}
+
+/// The first line of an address block in the upper half that is not the seller's: the window of an envelope.
+fn address_window(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
+    let document = reader.document;
+    for block in document
+        .blocks
+        .iter()
+        .filter(|b| b.page == 0 && (2..=9).contains(&b.runs.len()))
+    {
+        let page = &document.pages[0];
+        let y = block.rect.ymin / page.height;
+        if y > 0.45 {
+            continue;
+        }
+        let texts: Vec<String> = block
+            .runs
+            .iter()
+            .map(|r| document.text(document.runs[*r].tokens.clone()))
+            .collect();
+        let place = texts
+            .iter()
+            .skip(1)
+            .map(|t| address_line(t).place)
+            .fold(0.0, f64::max);
+        if place < 0.5 {
+            continue;
+        }
+        let mut first = 0;
+        // A small line with the sender above the window, or a heading.
+        while first + 2 < block.runs.len() {
+            let run = &document.runs[block.runs[first]];
+            let span = Span::whole(document, run.tokens.start, run.tokens.end - 1);
+            if first_part(document, &span).is_some()
+                || reader.labels.covered[run.tokens.start]
+                || is_title(&texts[first])
+            {
+                first += 1;
+            } else {
+                break;
+            }
+        }
+        let run = &document.runs[block.runs[first]];
+        let Some(span) = super::text::trimmed(document, run.tokens.start, 0, run.tokens.end - 1)
+        else {
+            continue;
+        };
+        let shape = name_shape(&texts[first]);
+        let x = block.rect.xmin / page.width;
+        let mut score = 0.3
+            + 0.25 * shape
+            + if (0.05..0.3).contains(&x) && y > 0.08 {
+                0.12
+            } else {
+                0.0
+            }
+            + if first > 0 { 0.1 } else { 0.0 };
+        let contact = texts.iter().any(|t| {
+            t.contains('@')
+                || fold(t).contains("www")
+                || fold(t).contains("tel")
+                || fold(t).contains("fax")
+                || fold(t).starts_with("fon")
+        });
+        if contact {
+            score *= 0.55;
+        }
+        if let Some((role, close)) = reader.sections.role_at(document, &span)
+            && close > 0.5
+            && reader.lexicon.concepts[role].name != "buyer"
+        {
+            score *= 0.4;
+        }
+        let mut candidate_spans = vec![span];
+        if matches!(
+            fold(&texts[first]).as_str(),
+            "herr" | "herrn" | "frau" | "firma" | "mr" | "mrs"
+        ) && let Some(next) = block.runs.get(first + 1)
+        {
+            let run = &document.runs[*next];
+            candidate_spans.extend(super::text::trimmed(
+                document,
+                run.tokens.start,
+                0,
+                run.tokens.end - 1,
+            ));
+        }
+        found.extend(Candidate::text(
+            document,
+            candidate_spans,
+            score.min(0.8),
+            Evidence::unlabelled(Place::Unlabelled, shape),
+        ));
+    }
+}

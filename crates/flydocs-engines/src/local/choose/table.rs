@@ -1,0 +1,520 @@
+//! Arrays of objects: a header row names the columns, the rows under it fill them.
+
+use flydocs_contract::{Rect, request::Field};
+
+use super::{
+    Reader,
+    candidate::{Candidate, Evidence, Place},
+    text::trimmed,
+};
+use crate::local::{
+    label::{Kind, Label, Query},
+    layout::Span,
+    pool::number,
+};
+
+/// The cell of a row: the candidate for a column.
+pub(crate) type Cell = Option<Candidate>;
+
+#[derive(Debug, Clone)]
+struct Column {
+    /// Index into the columns asked for; `None` for a header nobody asked for.
+    asked: Option<usize>,
+    rect: Rect,
+    strength: f64,
+    label: String,
+}
+
+#[derive(Debug, Clone)]
+struct Header {
+    page: usize,
+    last_row: usize,
+    columns: Vec<Column>,
+    score: f64,
+    bottom: f64,
+}
+
+/// The rows of an array of objects, one cell a column asked for.
+pub(crate) fn read_rows(
+    reader: &Reader<'_>,
+    columns: &[(&Field, Option<usize>)],
+    queries: &[Query],
+) -> Vec<Vec<Cell>> {
+    let headers = headers(reader, columns);
+    let Some(best) = headers
+        .iter()
+        .max_by(|a, b| a.score.total_cmp(&b.score))
+        .cloned()
+    else {
+        return Vec::new();
+    };
+    let mut rows = Vec::new();
+    for page in best.page..reader.document.pages.len() {
+        let own = headers
+            .iter()
+            .filter(|h| h.page == page && h.score > 0.75 * best.score && same_columns(h, &best))
+            .max_by(|a, b| a.score.total_cmp(&b.score));
+        let header = if page == best.page {
+            Some(best.clone())
+        } else {
+            own.cloned()
+        };
+        let Some(header) = header else { break };
+        let (mut found, ended) = fill(reader, &header, columns, queries);
+        rows.append(&mut found);
+        if ended {
+            break;
+        }
+    }
+    rows
+}
+
+fn same_columns(a: &Header, b: &Header) -> bool {
+    let asked = |h: &Header| h.columns.iter().filter_map(|c| c.asked).collect::<Vec<_>>();
+    asked(a) == asked(b)
+}
+
+/// Every row (or two or three close rows) that names at least two of the columns.
+fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)]) -> Vec<Header> {
+    let document = reader.document;
+    let mut headers = Vec::new();
+    for (at, row) in document.rows.iter().enumerate() {
+        let em = document.pages[row.page].em;
+        let near = |l: &Label| {
+            l.page == row.page
+                && !l.hidden
+                && (l.first().rect(document).center().1 - row.rect.center().1).abs() < 1.7 * em
+        };
+        let anchored = |l: &Label| l.parts.iter().any(|p| document.tokens[p.first].row == at);
+        let mut hits: Vec<(f64, usize, &Label)> = Vec::new();
+        for (c, (_, query)) in columns.iter().enumerate() {
+            let Some(query) = query else { continue };
+            for label in reader.labels.of_query[*query]
+                .iter()
+                .filter(|l| near(l) && l.opens && l.share > 0.45)
+            {
+                let bonus = if anchored(label) { 0.1 } else { 0.0 };
+                hits.push((
+                    label.strength() + bonus + 0.01 * label.letters.min(12) as f64,
+                    c,
+                    label,
+                ));
+            }
+        }
+        if hits.len() < 2 || !hits.iter().any(|(_, _, l)| anchored(l)) {
+            continue;
+        }
+        hits.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let mut chosen: Vec<(f64, usize, &Label)> = Vec::new();
+        for hit in hits {
+            let clash = chosen.iter().any(|(_, c, l)| {
+                *c == hit.1 || l.rect.xmin < hit.2.rect.xmax && hit.2.rect.xmin < l.rect.xmax
+            });
+            if !clash {
+                chosen.push(hit);
+            }
+        }
+        if chosen.len() < 2 {
+            continue;
+        }
+        let top = chosen
+            .iter()
+            .map(|c| c.2.rect.ymin)
+            .fold(f64::INFINITY, f64::min);
+        let bottom = chosen.iter().map(|c| c.2.rect.ymax).fold(0.0, f64::max);
+        let last_row = chosen
+            .iter()
+            .flat_map(|c| c.2.parts.iter().map(|p| document.tokens[p.last].row))
+            .max()
+            .unwrap_or(at);
+        let mut cells: Vec<Column> = chosen
+            .iter()
+            .map(|(strength, c, label)| Column {
+                asked: Some(*c),
+                rect: label.rect,
+                strength: strength.min(1.0),
+                label: label
+                    .parts
+                    .iter()
+                    .map(|p| p.text(document))
+                    .collect::<Vec<_>>()
+                    .join(" "),
+            })
+            .collect();
+        // The other words of the header are columns too.
+        for r in document.pages[row.page].rows.clone() {
+            for run in document.rows[r].runs.clone() {
+                let rect = document.runs[run].rect;
+                let inside =
+                    rect.center().1 > top - 0.3 * em && rect.center().1 < bottom + 0.3 * em;
+                let new = cells.iter().all(|c| {
+                    rect.xmax <= c.rect.xmin + 0.2 * em || c.rect.xmax <= rect.xmin + 0.2 * em
+                });
+                if inside && new {
+                    cells.push(Column {
+                        asked: None,
+                        rect,
+                        strength: 0.0,
+                        label: String::new(),
+                    });
+                }
+            }
+        }
+        cells.sort_by(|a, b| a.rect.xmin.total_cmp(&b.rect.xmin));
+        let score = chosen.iter().map(|c| c.0).sum::<f64>() - 0.001 * at as f64;
+        headers.push(Header {
+            page: row.page,
+            last_row,
+            columns: cells,
+            score,
+            bottom,
+        });
+    }
+    headers
+}
+
+#[derive(Default)]
+struct Item {
+    cells: Vec<Cell>,
+    text: Vec<Span>,
+    top: f64,
+    numeric: usize,
+}
+
+/// Fills the rows under a header; also says whether the table ended on its page.
+fn fill(
+    reader: &Reader<'_>,
+    header: &Header,
+    columns: &[(&Field, Option<usize>)],
+    queries: &[Query],
+) -> (Vec<Vec<Cell>>, bool) {
+    let document = reader.document;
+    let em = document.pages[header.page].em;
+    let text_column = header.columns.iter().find_map(|c| {
+        let asked = c.asked?;
+        let query = columns[asked].1?;
+        (!is_numeric(queries[query].kind)).then_some(asked)
+    });
+    let numeric_asked: Vec<usize> = header
+        .columns
+        .iter()
+        .filter_map(|c| c.asked)
+        .filter(|c| columns[*c].1.is_some_and(|q| is_numeric(queries[q].kind)))
+        .collect();
+    let mut items: Vec<Item> = Vec::new();
+    let mut ended = false;
+    let mut bottom = header.bottom;
+    for row in document.rows_below(header.last_row) {
+        let r = &document.rows[row];
+        if (r.rect.ymin - bottom) / em > 9.0 {
+            ended = true;
+            break;
+        }
+        if ends_table(reader, row, header) {
+            ended = true;
+            break;
+        }
+        let mut filled: Vec<(usize, Candidate)> = Vec::new();
+        let mut words: Option<Span> = None;
+        for run in r.runs.clone() {
+            for (first, last) in pieces_of_run(reader, header, run) {
+                let rect = document.rect(first..last + 1);
+                let Some(column) = column_of(header, &rect) else {
+                    continue;
+                };
+                let Some(asked) = column.asked else { continue };
+                let Some(query) = columns[asked].1 else {
+                    continue;
+                };
+                let query = &queries[query];
+                if is_numeric(query.kind) {
+                    if let Some(candidate) =
+                        numeric_cell(reader, column, first, last, query.kind == Kind::Integer)
+                    {
+                        filled.push((asked, candidate));
+                    }
+                } else if Some(asked) == text_column {
+                    if let Some(span) = trimmed(document, first, 0, last) {
+                        words = Some(match words {
+                            Some(w) => Span {
+                                last: span.last,
+                                tail: span.tail,
+                                ..w
+                            },
+                            None => span,
+                        });
+                    }
+                } else if let Some(span) = trimmed(document, first, 0, last) {
+                    filled.extend(
+                        Candidate::text(
+                            document,
+                            vec![span],
+                            0.7 * column.strength,
+                            evidence(column),
+                        )
+                        .map(|c| (asked, c)),
+                    );
+                }
+            }
+        }
+        let numbers = filled
+            .iter()
+            .filter(|(c, _)| numeric_asked.contains(c))
+            .count();
+        let clashes = items
+            .last()
+            .is_some_and(|item| filled.iter().any(|(c, _)| item.cells[*c].is_some()));
+        let close = items
+            .last()
+            .is_some_and(|item| (r.rect.ymin - item.top) / em < 2.6);
+        if numbers > 0 && (clashes || !close || items.is_empty()) {
+            items.push(Item {
+                cells: vec![None; columns.len()],
+                text: Vec::new(),
+                top: r.rect.ymin,
+                numeric: 0,
+            });
+        }
+        let Some(item) = items.last_mut() else {
+            continue;
+        };
+        if numbers > 0 {
+            bottom = r.rect.ymax;
+        }
+        for (column, candidate) in filled {
+            if item.cells[column].is_none() {
+                item.cells[column] = Some(candidate);
+            }
+        }
+        item.numeric += numbers;
+        if let Some(span) = words {
+            let goes_on = match item.text.last() {
+                None => close || numbers > 0,
+                Some(last) => {
+                    let rect = last.rect(document);
+                    let here = span.rect(document);
+                    here.ymin - rect.ymax < 0.42 * em
+                        && here.ymin > rect.ymin + 0.3 * em
+                        && (here.xmin - rect.xmin).abs() < 1.2 * em
+                        && numbers == 0
+                        && item.text.len() < 5
+                }
+            };
+            if goes_on {
+                item.text.push(span);
+                bottom = bottom.max(r.rect.ymax);
+            }
+        }
+    }
+    let rows = items
+        .into_iter()
+        .filter(|item| {
+            item.numeric > 0
+                && (numeric_asked.len() < 2
+                    || item.numeric > 1
+                    || item.text.is_empty()
+                    || numeric_asked.len() == 1)
+        })
+        .map(|mut item| {
+            if let Some(column) = text_column
+                && !item.text.is_empty()
+            {
+                let c = header.columns.iter().find(|c| c.asked == Some(column));
+                if let Some(c) = c {
+                    item.cells[column] = Candidate::text(
+                        document,
+                        std::mem::take(&mut item.text),
+                        0.75 * c.strength,
+                        evidence(c),
+                    );
+                }
+            }
+            check_product(columns, queries, &mut item.cells);
+            item.cells
+        })
+        .collect();
+    (rows, ended)
+}
+
+const fn is_numeric(kind: Kind) -> bool {
+    matches!(kind, Kind::Amount | Kind::Integer | Kind::Percent)
+}
+
+fn evidence(column: &Column) -> Evidence {
+    Evidence {
+        label: Some(column.label.clone()),
+        label_strength: column.strength,
+        place: Place::Column,
+        place_score: 0.8,
+        form: 0.8,
+        checked: false,
+        notes: Vec::new(),
+    }
+}
+
+/// A run of text stays whole; one of numbers is cut where its words stand under different headers.
+fn pieces_of_run(reader: &Reader<'_>, header: &Header, run: usize) -> Vec<(usize, usize)> {
+    let document = reader.document;
+    let tokens = document.runs[run].tokens.clone();
+    let mut parts: Vec<(usize, usize, Option<f64>)> = Vec::new();
+    for at in tokens {
+        let column = column_of(header, &document.tokens[at].rect).map(|c| c.rect.xmin);
+        let numeric = document.tokens[at].text.chars().any(|c| c.is_ascii_digit())
+            || document.tokens[at].text.chars().count() < 2;
+        match parts.last_mut() {
+            Some((_, last, c))
+                if *c == column
+                    || !numeric
+                        && !document.tokens[*last]
+                            .text
+                            .chars()
+                            .any(|c| c.is_ascii_digit()) =>
+            {
+                *last = at
+            }
+            _ => parts.push((at, at, column)),
+        }
+    }
+    let numeric = parts
+        .iter()
+        .filter(|(f, l, _)| {
+            (*f..=*l).any(|t| document.tokens[t].text.chars().any(|c| c.is_ascii_digit()))
+        })
+        .count();
+    if numeric >= 2 && numeric == parts.len() {
+        return parts.into_iter().map(|(f, l, _)| (f, l)).collect();
+    }
+    let tokens = &document.runs[run].tokens;
+    vec![(tokens.start, tokens.end - 1)]
+}
+
+/// The header a box stands under: the one it shares most width with, else the nearest.
+fn column_of<'a>(header: &'a Header, rect: &Rect) -> Option<&'a Column> {
+    let shared = |c: &Column| c.rect.xmax.min(rect.xmax) - c.rect.xmin.max(rect.xmin);
+    let best = header.columns.iter().max_by(|a, b| {
+        let key = |c: &Column| {
+            let s = shared(c);
+            if s > 0.0 {
+                // A wide text begins under its header.
+                let starts = (rect.xmin - c.rect.xmin).abs() < 0.03 * (c.rect.xmax + 400.0) / 10.0;
+                s + if starts { 1e4 } else { 0.0 } + 1e3
+            } else {
+                s
+            }
+        };
+        key(a).total_cmp(&key(b))
+    })?;
+    Some(best)
+}
+
+fn numeric_cell(
+    reader: &Reader<'_>,
+    column: &Column,
+    first: usize,
+    last: usize,
+    integer: bool,
+) -> Option<Candidate> {
+    let hit = reader
+        .pool
+        .amounts
+        .iter()
+        .filter(|a| a.span.first >= first && a.span.last <= last && !a.value.percent)
+        .max_by(|a, b| {
+            a.form
+                .total_cmp(&b.form)
+                .then(b.span.first.cmp(&a.span.first))
+        })?;
+    // A word with a digit in it among others is text.
+    let words = (first..=last)
+        .filter(|t| {
+            reader.document.tokens[*t]
+                .text
+                .chars()
+                .filter(|c| c.is_alphabetic())
+                .count()
+                > 2
+        })
+        .count();
+    if words > 2 || hit.form < 0.15 {
+        return None;
+    }
+    Candidate::new(
+        reader.document,
+        vec![hit.span],
+        number(hit.value.value, integer),
+        0.8 * column.strength * (0.6 + 0.4 * hit.form),
+        evidence(column),
+    )
+}
+
+/// Whether a row opens the totals under a table.
+fn ends_table(reader: &Reader<'_>, row: usize, header: &Header) -> bool {
+    let document = reader.document;
+    let has_amount = reader
+        .pool
+        .amounts
+        .iter()
+        .any(|a| document.tokens[a.span.first].row == row && a.form > 0.4);
+    if !has_amount {
+        return false;
+    }
+    let first_run = document.rows[row].runs.start;
+    [
+        "total",
+        "net_total",
+        "line_total",
+        "amount_due",
+        "tax_total",
+        "adjustment",
+    ]
+    .iter()
+    .any(|name| {
+        let Some((concept, _)) = reader.lexicon.get(name) else {
+            return false;
+        };
+        reader.labels.of_concept[concept].iter().any(|l| {
+            let run = document.tokens[l.first().first].run;
+            let under_text = header
+                .columns
+                .first()
+                .is_some_and(|c| l.rect.xmin < c.rect.xmax + 1.0);
+            l.page == header.page
+                && !l.hidden
+                && l.opens
+                && l.share > 0.75
+                && document.tokens[l.first().first].row == row
+                && (run == first_run)
+                && (*name != "adjustment" || under_text && l.share > 0.9)
+        })
+    })
+}
+
+/// Quantity times price is the amount: a row that keeps this is checked.
+fn check_product(columns: &[(&Field, Option<usize>)], queries: &[Query], cells: &mut [Cell]) {
+    let at = |name: &str| {
+        columns
+            .iter()
+            .position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == name))
+    };
+    let (Some(quantity), Some(price), Some(amount)) =
+        (at("quantity"), at("unit_price"), at("line_amount"))
+    else {
+        return;
+    };
+    let value = |cells: &[Cell], at: usize| cells[at].as_ref().and_then(super::arithmetic::value);
+    let (Some(q), Some(p), Some(a)) = (
+        value(cells, quantity),
+        value(cells, price),
+        value(cells, amount),
+    ) else {
+        return;
+    };
+    if (q * p - a).abs() <= 0.011 + 0.001 * a.abs() {
+        for cell in [quantity, price, amount] {
+            if let Some(candidate) = &mut cells[cell] {
+                candidate.evidence.checked = true;
+                candidate.score = (candidate.score + 0.15).min(1.0);
+            }
+        }
+    }
+}

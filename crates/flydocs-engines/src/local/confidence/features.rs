@@ -1,0 +1,67 @@
+//! What the calibration knows about a value.
+
+use crate::local::{
+    choose::{Candidate, Place},
+    label::{Kind, Query},
+    layout::Document,
+};
+
+/// The names of the features, in order.
+pub(crate) const NAMES: [&str; 14] = [
+    "bias",
+    "score",
+    "margin",
+    "label",
+    "place",
+    "form",
+    "checked",
+    "recognised",
+    "doubt",
+    "free_text",
+    "party",
+    "unlabelled",
+    "column",
+    "lines",
+];
+
+/// The features of one value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Features(pub(crate) [f64; 14]);
+
+impl Features {
+    /// Of a chosen candidate; `runner_up` is the score of the best other value.
+    pub(crate) fn new(
+        document: &Document,
+        query: &Query,
+        candidate: &Candidate,
+        runner_up: f64,
+    ) -> Self {
+        let evidence = &candidate.evidence;
+        let yes = |b: bool| f64::from(u8::from(b));
+        let doubt = 1.0
+            - candidate
+                .spans
+                .iter()
+                .map(|s| s.confidence(document))
+                .fold(1.0, f64::min);
+        Self([
+            1.0,
+            candidate.score.min(1.0),
+            (candidate.score - runner_up).clamp(0.0, 1.0),
+            evidence.label_strength,
+            evidence.place_score,
+            evidence.form,
+            yes(evidence.checked),
+            yes(document.recognised(candidate.page)),
+            doubt,
+            yes(matches!(query.kind, Kind::Text | Kind::Address)),
+            yes(matches!(query.kind, Kind::Party | Kind::Person)),
+            yes(matches!(
+                evidence.place,
+                Place::Unlabelled | Place::Sentence | Place::Borrowed
+            )),
+            yes(evidence.place == Place::Column),
+            (candidate.spans.len() as f64 - 1.0).min(4.0),
+        ])
+    }
+}

@@ -1,0 +1,169 @@
+//! Names of organisations and people, by their shape.
+
+use crate::local::text::{fold, pieces_of};
+
+const LEGAL_FORMS: &[&str] = &[
+    "gmbh",
+    "ag",
+    "kg",
+    "ohg",
+    "ug",
+    "gbr",
+    "ev",
+    "eg",
+    "mbh",
+    "kgaa",
+    "se",
+    "inc",
+    "llc",
+    "llp",
+    "ltd",
+    "limited",
+    "corp",
+    "corporation",
+    "plc",
+    "company",
+    "co",
+    "bhd",
+    "sdn",
+    "pte",
+    "pty",
+    "sarl",
+    "sas",
+    "sa",
+    "eurl",
+    "sasu",
+    "snc",
+    "sci",
+    "srl",
+    "spa",
+    "sl",
+    "slu",
+    "bv",
+    "nv",
+    "vof",
+    "lda",
+    "ltda",
+    "sp",
+    "oy",
+    "ab",
+    "as",
+    "aps",
+    "kft",
+    "sro",
+    "doo",
+    "pvt",
+    "enterprise",
+    "enterprises",
+    "trading",
+    "holdings",
+    "group",
+    "gruppe",
+    "foundation",
+    "stiftung",
+    "verein",
+    "versicherung",
+    "bank",
+    "university",
+    "universitat",
+    "hotel",
+    "restaurant",
+    "services",
+    "solutions",
+    "technologies",
+    "systems",
+    "industries",
+    "partners",
+    "associates",
+    "institute",
+];
+
+/// Of these an ordinary word of some language: they count only in capitals or after other words of a name.
+const WEAK: &[&str] = &[
+    "se", "as", "ab", "sa", "sp", "spa", "ag", "co", "company", "sci", "sl", "ev", "eg", "bank",
+    "group", "services", "systems", "hotel",
+];
+
+/// Whether a text has a legal form or a word of firms in it.
+pub(crate) fn has_legal_form(text: &str) -> bool {
+    let joined = fold(text).replace(['.', '/'], "");
+    if joined.contains("s/b") {
+        return true;
+    }
+    let words: Vec<String> = pieces_of(&joined).into_iter().map(|p| p.text).collect();
+    words.iter().enumerate().any(|(at, w)| {
+        LEGAL_FORMS.contains(&w.as_str())
+            && (at > 0 || words.len() == 1)
+            && (!WEAK.contains(&w.as_str()) || at + 2 >= words.len())
+    }) || fold(text).contains(" s/b")
+}
+
+/// How much a line looks like the name of an organisation, 0 to 1.
+pub(crate) fn organisation_score(text: &str) -> f64 {
+    let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let digits = text.chars().filter(char::is_ascii_digit).count();
+    let words = text.split(' ').count();
+    if letters < 2 || words > 10 || text.contains('@') || text.ends_with(':') {
+        return 0.0;
+    }
+    let mut score: f64 = 0.45;
+    if has_legal_form(text) {
+        score += 0.4;
+    }
+    if digits > 0 {
+        score -= 0.1 + 0.5 * digits as f64 / (letters + digits) as f64;
+    }
+    let capitals = text
+        .split(' ')
+        .filter(|w| w.chars().next().is_some_and(char::is_uppercase))
+        .count();
+    score += 0.15 * (capitals as f64 / words as f64 - 0.5);
+    if words > 6 {
+        score -= 0.1;
+    }
+    score.clamp(0.0, 1.0)
+}
+
+/// How much a text looks like the name of a person, 0 to 1.
+pub(crate) fn person_score(text: &str) -> f64 {
+    let words: Vec<&str> = text.split(' ').filter(|w| !w.is_empty()).collect();
+    if !(1..=5).contains(&words.len())
+        || text
+            .chars()
+            .any(|c| c.is_ascii_digit() || matches!(c, '@' | ':' | '€' | '$'))
+    {
+        return 0.0;
+    }
+    let titled = matches!(
+        fold(words[0]).trim_end_matches('.'),
+        "mr" | "mrs"
+            | "ms"
+            | "dr"
+            | "prof"
+            | "herr"
+            | "herrn"
+            | "frau"
+            | "m"
+            | "mme"
+            | "mlle"
+            | "sr"
+            | "sra"
+            | "sig"
+            | "dott"
+    );
+    let capitals = words
+        .iter()
+        .filter(|w| w.chars().next().is_some_and(char::is_uppercase))
+        .count();
+    if capitals < words.len().min(2) {
+        return 0.1;
+    }
+    let mut score: f64 = if words.len() == 1 { 0.35 } else { 0.65 };
+    if titled {
+        score += 0.25;
+    }
+    if has_legal_form(text) {
+        score -= 0.3;
+    }
+    score.clamp(0.0, 1.0)
+}
