@@ -10,13 +10,15 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, Stat},
+    fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags},
     io::Errno,
 };
 
 use crate::{
+    clock,
     dir::{Directory, Scope, io_error},
     error::{LockError, Result},
+    facts::Facts,
     file::{Kind, Place},
     process,
     record::Head,
@@ -26,12 +28,39 @@ use crate::{
 const PATIENCE: u32 = 1000;
 /// Looks at a lock that is held although its record says "done": somebody may just be asking.
 const SECOND_LOOKS: u32 = 8;
+/// The kernel stamps changes by its last tick: two stamps closer than this are not ordered.
+const CLOCK_GRAIN_MS: u64 = 50;
 
 /// An open lock file, not locked.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) fd: OwnedFd,
-    pub(crate) directory: Arc<Directory>,
+    /// Whose files are accepted besides root's; `None`: everybody's.
+    owner: Option<u32>,
+    /// Wall time shortly before the file was opened, in a directory that was in its place then; 0
+    /// where change times prove nothing.
+    opened_at_ms: u64,
+}
+
+impl Opened {
+    fn new(fd: OwnedFd, directory: &Directory, now_ms: u64) -> Self {
+        let opened_at_ms = if directory.stamps_changes { now_ms } else { 0 };
+        let owner = (directory.scope != Scope::System).then_some(directory.euid);
+        Self { fd, owner, opened_at_ms }
+    }
+
+    /// Whether nothing has happened to the file's names since before it was opened by its name:
+    /// renaming and unlinking a file set its change time. Then its name need not be looked up
+    /// again. A file changed only just now proves nothing.
+    fn is_untouched(&self, facts: &Facts) -> bool {
+        let before = |changed_ms| changed_ms + CLOCK_GRAIN_MS < self.opened_at_ms;
+        facts.links == 1 && facts.changed_ms.is_some_and(before)
+    }
+
+    /// Much may have happened during a wait: only a look at the whole path will do.
+    pub(crate) fn waited(&mut self) {
+        self.opened_at_ms = 0;
+    }
 }
 
 /// A locked and verified file. Dropping it unlocks without a trace in the record.
@@ -91,9 +120,10 @@ impl Place {
     pub(crate) fn lock_blocking(&self, kind: Kind) -> Result<Locked> {
         let mut contended = false;
         for round in 0..PATIENCE {
-            let opened = self.open(round)?;
+            let mut opened = self.open(round)?;
             if !self.flock(&opened.fd, operation(kind, false))? {
                 contended = true;
+                opened.waited();
                 // Somebody could hold a FIFO or a foreign file for ever.
                 self.examine(&opened)?;
                 self.flock(&opened.fd, operation(kind, true))?;
@@ -110,12 +140,18 @@ impl Place {
     pub(crate) fn open(&self, round: u32) -> Result<Opened> {
         let mut fresh = round > 0;
         for _ in 0..PATIENCE {
-            let directory = self.directory(fresh)?;
-            if let Some(fd) = self.open_in(&directory)? {
-                return Ok(Opened { fd, directory });
+            let now_ms = clock::wall_ms();
+            let opened_anew;
+            let mut directory = self.directory()?;
+            if fresh || !directory.is_in_place(now_ms) {
+                opened_anew = self.open_directory()?;
+                directory = &opened_anew;
             }
-            match self.create_in(&directory) {
-                Ok(fd) => return Ok(Opened { fd, directory }),
+            if let Some(fd) = self.open_in(directory)? {
+                return Ok(Opened::new(fd, directory, now_ms));
+            }
+            match self.create_in(directory) {
+                Ok(fd) => return Ok(Opened::new(fd, directory, now_ms)),
                 Err(Errno::EXIST) => {}
                 // The directory itself is gone, or was replaced.
                 Err(Errno::NOENT) if !fresh => fresh = true,
@@ -130,21 +166,23 @@ impl Place {
         if self.scope == Scope::Beside && self.path.parent().is_some_and(|dir| !dir.exists()) {
             return Ok(None);
         }
-        let directory = self.directory(true)?;
-        Ok(self.open_in(&directory)?.map(|fd| Opened { fd, directory }))
+        let directory = self.open_directory()?;
+        Ok(self.open_in(&directory)?.map(|fd| Opened::new(fd, &directory, 0)))
     }
 
-    fn directory(&self, fresh: bool) -> Result<Arc<Directory>> {
-        if !fresh && let Some(directory) = self.directory.get() {
-            return Ok(Arc::clone(directory));
+    /// The directory, opened once.
+    fn directory(&self) -> Result<&Directory> {
+        if let Some(directory) = self.directory.get() {
+            return Ok(directory);
         }
+        let directory = Arc::new(self.open_directory()?);
+        // Against another thread's: both are right.
+        Ok(self.directory.get_or_init(|| directory))
+    }
+
+    fn open_directory(&self) -> Result<Directory> {
         let path = self.path.parent().unwrap_or(&self.path);
-        let directory = Arc::new(Directory::open(path, self.scope, self.allow_network)?);
-        if !fresh {
-            // Lost against another thread: both are right.
-            self.directory.set(Arc::clone(&directory)).unwrap_or_default();
-        }
-        Ok(directory)
+        Directory::open(path, self.scope, self.allow_network)
     }
 
     fn open_in(&self, directory: &Directory) -> Result<Option<OwnedFd>> {
@@ -211,42 +249,46 @@ impl Place {
     /// excludes nobody, and `None` sends the caller back to open it again.
     pub(crate) fn verified(&self, opened: Opened, kind: Kind) -> Result<Option<Locked>> {
         let ours = self.examine(&opened)?;
-        if !self.is_current(&ours)? {
-            return Ok(None);
-        }
-        if ours.st_nlink > 1 {
+        if ours.links > 1 {
             return Err(self.insecure("it has another hard link"));
+        }
+        if !(opened.is_untouched(&ours) || self.is_current(ours.file)?) {
+            return Ok(None);
         }
         Ok(Some(Locked {
             fd: Some(opened.fd),
             kind,
             contended: false,
             pid: process::pid(),
-            file: (ours.st_dev, ours.st_ino),
+            file: ours.file,
         }))
     }
 
-    pub(crate) fn is_current(&self, ours: &Stat) -> Result<bool> {
+    pub(crate) fn is_current(&self, ours: (u64, u64)) -> Result<bool> {
         // The whole path, as a newcomer goes it: a renamed directory is noticed too.
-        match rustix::fs::statat(CWD, &self.full, AtFlags::SYMLINK_NOFOLLOW) {
-            Ok(now) => Ok(now.st_ino == ours.st_ino && now.st_dev == ours.st_dev),
+        match Facts::at(&self.full) {
+            Ok(now) => Ok(now.file == ours),
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(false),
             Err(errno) => Err(io_error("examine", &self.path, errno)),
         }
     }
 
     /// Refuses what is not a plain file of ours.
-    pub(crate) fn examine(&self, opened: &Opened) -> Result<Stat> {
-        let stat = rustix::fs::fstat(&opened.fd)
-            .map_err(|errno| io_error("examine", &self.path, errno))?;
-        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+    pub(crate) fn examine(&self, opened: &Opened) -> Result<Facts> {
+        // A file that holders write to has just been changed: its change time would prove nothing.
+        let asked = if self.record || opened.opened_at_ms == 0 {
+            Facts::of(&opened.fd)
+        } else {
+            Facts::with_changes(&opened.fd)
+        };
+        let facts = asked.map_err(|errno| io_error("examine", &self.path, errno))?;
+        if facts.kind != FileType::RegularFile {
             return Err(self.insecure("it is not a regular file"));
         }
-        let directory = &opened.directory;
-        if stat.st_uid != directory.euid && stat.st_uid != 0 && directory.scope != Scope::System {
-            return Err(self.insecure(format!("it belongs to uid {}", stat.st_uid)));
+        if facts.uid != 0 && opened.owner.is_some_and(|owner| owner != facts.uid) {
+            return Err(self.insecure(format!("it belongs to uid {}", facts.uid)));
         }
-        Ok(stat)
+        Ok(facts)
     }
 }
 

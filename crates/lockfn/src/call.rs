@@ -11,7 +11,7 @@ use std::{
 use crate::{
     acquire::{Attempt, Locked, Opened},
     clock,
-    dir::{LockDir, io_error},
+    dir::LockDir,
     error::{LockError, Result},
     file::{Kind, LockFile, Place},
     held::{self, Hold},
@@ -124,7 +124,7 @@ pub fn enter(
 
 /// [`enter`] for a lock that is at hand.
 pub fn enter_lock(config: &Config, lock: LockFile, times: Times) -> Result<Entry> {
-    let call = Call::new(config, lock, times);
+    let mut call = Call::new(config, lock, times);
     match call.first()? {
         First::Enter(entry) => Ok(entry),
         First::CoolDown(locked, rest) => call.cool_down(locked, rest),
@@ -148,7 +148,7 @@ pub fn enter_async(
 ) -> impl Future<Output = Result<Entry>> + Send + use<> {
     let lock = site.lock(function, key, path.as_deref());
     async move {
-        let call = Call::new(&site.config, lock?, times);
+        let mut call = Call::new(&site.config, lock?, times);
         match call.first()? {
             First::Enter(entry) => Ok(entry),
             First::CoolDown(locked, rest) => Box::pin(call.cool_down_async(locked, rest)).await,
@@ -169,8 +169,8 @@ struct Call<'a> {
     config: &'a Config,
     lock: LockFile,
     times: Times,
-    arrived: Instant,
-    arrived_up_ms: u64,
+    /// When it met contention, by both clocks.
+    arrived: Option<(Instant, u64)>,
 }
 
 /// What the first attempt, which never waits, led to.
@@ -185,19 +185,19 @@ enum First {
 
 impl<'a> Call<'a> {
     fn new(config: &'a Config, lock: LockFile, times: Times) -> Self {
-        Self { config, lock, times, arrived: Instant::now(), arrived_up_ms: clock::boot_ms() }
+        Self { config, lock, times, arrived: None }
     }
 
-    fn first(&self) -> Result<First> {
+    fn first(&mut self) -> Result<First> {
         if held::holds_path(&self.lock.place) {
             return self.recursive().map(First::Enter);
         }
         match self.lock.place.attempt(Kind::Exclusive)? {
             Attempt::Locked(locked) => self.locked(locked),
             Attempt::Busy(opened) => {
-                let stat = rustix::fs::fstat(&opened.fd)
-                    .map_err(|errno| io_error("examine", self.lock.path(), errno))?;
-                if held::holds_file((stat.st_dev, stat.st_ino)) {
+                self.arrived = Some((Instant::now(), clock::boot_ms()));
+                let file = self.lock.place.examine(&opened)?.file;
+                if held::holds_file(file) {
                     return self.recursive().map(First::Enter);
                 }
                 match (self.config.mode, self.times.delay.is_zero()) {
@@ -325,11 +325,13 @@ impl<'a> Call<'a> {
 
     async fn pause(&self) -> Result<Pause> {
         let place: &Arc<Place> = &self.lock.place;
-        pause::until_settled(place, self.times.delay, self.deadline(), self.arrived_up_ms).await
+        let arrived_up_ms = self.arrived.map_or_else(clock::boot_ms, |(_, up_ms)| up_ms);
+        pause::until_settled(place, self.times.delay, self.deadline(), arrived_up_ms).await
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.times.timeout.and_then(|timeout| self.arrived.checked_add(timeout))
+        let arrived = self.arrived.map_or_else(Instant::now, |(arrived, _)| arrived);
+        self.times.timeout.and_then(|timeout| arrived.checked_add(timeout))
     }
 
     fn recursive(&self) -> Result<Entry> {
@@ -359,7 +361,7 @@ impl<'a> Call<'a> {
     fn timeout(&self) -> LockError {
         LockError::Timeout {
             lock: self.lock.name().to_owned(),
-            waited: self.arrived.elapsed(),
+            waited: self.arrived.map(|(arrived, _)| arrived.elapsed()).unwrap_or_default(),
             holder: self.lock.last_holder().map(Box::new),
         }
     }

@@ -2,9 +2,18 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Milliseconds since 1970.
+/// Milliseconds since 1970, as of the kernel's last tick: exact enough for people, and four times
+/// cheaper than the exact time.
 pub(crate) fn wall_ms() -> u64 {
-    since_1970().as_millis() as u64
+    #[cfg(target_os = "linux")]
+    {
+        let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        since_1970().as_millis() as u64
+    }
 }
 
 /// Microseconds since 1970: where the tokens of a new lock file start, so that they keep growing

@@ -5,7 +5,10 @@ use std::{
     io,
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
 };
 
 use rustix::{
@@ -14,6 +17,7 @@ use rustix::{
 };
 
 use crate::{
+    clock,
     error::{LockError, Result},
     file::LockFile,
     name::lock_file_name,
@@ -40,7 +44,16 @@ pub(crate) struct Directory {
     pub(crate) scope: Scope,
     /// The mode of new lock files.
     pub(crate) file_mode: Mode,
+    /// Whether its file system, by this host's clock, stamps a file that is renamed or unlinked.
+    pub(crate) stamps_changes: bool,
+    /// Device and inode.
+    file: (u64, u64),
+    /// Wall time of the last look whether it is still in its place.
+    looked_ms: AtomicU64,
 }
+
+/// How long a look at the directory is good for.
+const LOOK_MS: u64 = 10;
 
 impl Directory {
     pub(crate) fn open(path: &Path, scope: Scope, allow_network: bool) -> Result<Self> {
@@ -64,10 +77,9 @@ impl Directory {
         if let Some(why) = distrust(&stat, scope, euid) {
             return Err(insecure(why));
         }
-        if !allow_network
-            && let Some(file_system) = network::of_descriptor(&fd)
-                .map_err(|source| LockError::Io { action: "examine", path: path.to_owned(), source })?
-        {
+        let file_system = network::of_descriptor(&fd)
+            .map_err(|errno| io_error("examine", path, errno))?;
+        if !allow_network && let Some(file_system) = file_system.network {
             return Err(LockError::Network { path: path.to_owned(), file_system });
         }
         let shared_by_all = stat.st_mode & 0o002 != 0;
@@ -76,7 +88,25 @@ impl Directory {
             Scope::System => Mode::from_raw_mode(0o660),
             Scope::Private | Scope::Beside => Mode::from_raw_mode(0o600),
         };
-        Ok(Self { path: path.to_owned(), fd, euid, scope, file_mode })
+        let file = (stat.st_dev, stat.st_ino);
+        let looked_ms = AtomicU64::new(clock::wall_ms());
+        let stamps_changes = file_system.stamps_changes;
+        let path = path.to_owned();
+        Ok(Self { path, fd, euid, scope, file_mode, stamps_changes, file, looked_ms })
+    }
+
+    /// Whether the path still leads to the directory opened: it may have been renamed, or deleted
+    /// and made anew.
+    pub(crate) fn is_in_place(&self, now_ms: u64) -> bool {
+        if now_ms.abs_diff(self.looked_ms.load(Relaxed)) < LOOK_MS {
+            return true;
+        }
+        let in_place = rustix::fs::stat(&self.path)
+            .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.file);
+        if in_place {
+            self.looked_ms.store(now_ms, Relaxed);
+        }
+        in_place
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use rustix::{fs::Stat, io::FdFlags};
+use rustix::io::FdFlags;
 
 use crate::{
     acquire::{Locked, release},
@@ -15,7 +15,7 @@ use crate::{
     error::Result,
     file::{Kind, Place},
     process,
-    record::{Head, Holder, State},
+    record::{Head, HeadText, Holder, State},
 };
 
 /// Holds a lock until it is dropped, or its process ends, however it ends.
@@ -29,7 +29,8 @@ pub struct LockGuard {
     pid: u32,
     kind: Kind,
     contended: bool,
-    head: Option<Head>,
+    token: u64,
+    record: Option<Box<HeadText>>,
     pub(crate) abandoned: Option<Arc<Holder>>,
 }
 
@@ -43,7 +44,8 @@ impl Locked {
             pid: self.pid,
             kind: self.kind,
             contended: self.contended,
-            head: None,
+            token: 0,
+            record: None,
             abandoned: None,
         };
         if place.record && guard.kind == Kind::Exclusive {
@@ -75,8 +77,10 @@ impl LockGuard {
         if previous.is_none_or(|head| head.who != who.sum) {
             who.write(fd);
         }
-        head.write(fd);
-        self.head = Some(head);
+        let text = Box::new(head.encode());
+        text.write(fd);
+        self.token = head.token;
+        self.record = Some(text);
     }
 
     /// Whether somebody else held the lock when this hold was first tried.
@@ -97,7 +101,7 @@ impl LockGuard {
     /// A fencing token: grows with every hold of this lock, also when the file was deleted in
     /// between. 0 if the hold is shared or keeps no record.
     pub fn token(&self) -> u64 {
-        self.head.map_or(0, |head| head.token)
+        self.token
     }
 
     /// The previous holder, if it died in its body (killed, power cut): its work may be half done.
@@ -108,14 +112,7 @@ impl LockGuard {
     /// `false` if the file was deleted or replaced during the hold: then somebody else may have
     /// got in. Nothing can prevent that, so a body that cannot bear it asks before its last step.
     pub fn is_current(&self) -> bool {
-        self.stat().is_ok_and(|ours| self.place.is_current(&ours).unwrap_or(false))
-    }
-
-    pub(crate) fn stat(&self) -> Result<Stat> {
-        let failed = |errno| io_error("examine", &self.place.path, errno);
-        self.fd.as_ref().map_or(Err(failed(rustix::io::Errno::BADF)), |fd| {
-            rustix::fs::fstat(fd).map_err(failed)
-        })
+        self.place.is_current(self.file).unwrap_or(false)
     }
 
     /// Lets programs started from now on inherit the descriptor: the lock then also holds as long
@@ -131,9 +128,9 @@ impl LockGuard {
     /// hands the descriptor to, has ended. Dropping the descriptor returned releases the lock.
     pub fn hand_over(mut self) -> Result<Option<OwnedFd>> {
         self.inherit()?;
-        if let (Some(head), Some(fd)) = (&mut self.head, &self.fd) {
-            head.state = State::Exec;
-            head.write(fd);
+        if let (Some(record), Some(fd)) = (&mut self.record, &self.fd) {
+            record.end(State::Exec, 0, clock::boot_ms());
+            record.write(fd);
         }
         Ok(self.fd.take())
     }
@@ -145,11 +142,9 @@ impl Drop for LockGuard {
         if process::pid() != self.pid {
             return;
         }
-        if let Some(head) = &mut self.head {
-            head.state = State::Done;
-            head.ended_ms = clock::wall_ms();
-            head.up_ms = clock::boot_ms();
-            head.write(&fd);
+        if let Some(record) = &mut self.record {
+            record.end(State::Done, clock::wall_ms(), clock::boot_ms());
+            record.write(&fd);
         }
         release(&fd, self.pid);
     }

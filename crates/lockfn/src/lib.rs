@@ -5,6 +5,7 @@ mod call;
 mod clock;
 mod dir;
 mod error;
+mod facts;
 mod file;
 mod guard;
 mod held;

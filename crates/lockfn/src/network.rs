@@ -1,4 +1,5 @@
-//! Recognises file systems where a lock of one host may exclude nobody.
+//! Recognises file systems: those where a lock of one host may exclude nobody, and those whose
+//! change times can be trusted.
 
 use std::{
     io,
@@ -21,7 +22,7 @@ pub fn network_filesystem(path: &Path) -> io::Result<Option<&'static str>> {
         #[cfg(target_os = "linux")]
         let flags = flags | OFlags::PATH;
         match rustix::fs::open(look, flags, Mode::empty()) {
-            Ok(fd) => return of_descriptor(&fd),
+            Ok(fd) => return Ok(of_descriptor(&fd)?.network),
             Err(rustix::io::Errno::NOENT) => match look.parent() {
                 Some(parent) => look = parent,
                 None => return Ok(None),
@@ -31,13 +32,30 @@ pub fn network_filesystem(path: &Path) -> io::Result<Option<&'static str>> {
     }
 }
 
-pub(crate) fn of_descriptor(fd: &OwnedFd) -> io::Result<Option<&'static str>> {
-    Ok(name_of(&rustix::fs::fstatfs(fd.as_fd())?))
+/// What a file system is like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FileSystem {
+    /// Its name, if it is a network file system.
+    pub(crate) network: Option<&'static str>,
+    /// Renaming or unlinking a file sets its change time, by this host's clock.
+    pub(crate) stamps_changes: bool,
+}
+
+pub(crate) fn of_descriptor(fd: &OwnedFd) -> rustix::io::Result<FileSystem> {
+    Ok(describe(&rustix::fs::fstatfs(fd.as_fd())?))
 }
 
 #[cfg(target_os = "linux")]
-fn name_of(found: &rustix::fs::StatFs) -> Option<&'static str> {
-    network_magic(found.f_type as u32)
+fn describe(found: &rustix::fs::StatFs) -> FileSystem {
+    let magic = found.f_type as u32;
+    // ext2 to ext4, tmpfs, xfs, btrfs: looked at one by one.
+    let stamps_changes = matches!(magic, 0x0000_ef53 | 0x0102_1994 | 0x5846_5342 | 0x9123_683e);
+    FileSystem { network: network_magic(magic), stamps_changes }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn describe(found: &rustix::fs::StatFs) -> FileSystem {
+    FileSystem { network: name_of(found), stamps_changes: false }
 }
 
 /// The numbers of `linux/magic.h` and the file systems' own headers.

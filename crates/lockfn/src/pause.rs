@@ -91,7 +91,8 @@ async fn wait_shared(
     let hub = wait::hub(place)?;
     let mut met = None;
     for round in 0.. {
-        let opened = place.open(round)?;
+        let mut opened = place.open(round)?;
+        opened.waited();
         place.examine(&opened)?;
         let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
             *blocked = true;
@@ -146,7 +147,7 @@ fn mark_ended(locked: &Locked, head: Head) -> Option<u64> {
     };
     let up_ms = clock::boot_ms();
     let marked = Head { state, ended_ms: clock::wall_ms(), up_ms, ..head };
-    marked.write(locked.fd()?).then_some(up_ms)
+    marked.encode().write(locked.fd()?).then_some(up_ms)
 }
 
 /// What is left of `delay` since then: never more than `delay`, whatever the record says.

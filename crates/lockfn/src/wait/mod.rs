@@ -86,7 +86,8 @@ pub(crate) async fn acquire(
         return Ok(None);
     }
     for round in 0.. {
-        let opened = place.open(round)?;
+        let mut opened = place.open(round)?;
+        opened.waited();
         place.examine(&opened)?;
         let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
             return fallback::acquire(hub, place, kind, deadline).await;

@@ -296,10 +296,14 @@ fn ls_names_all_locks_and_gc_removes_only_unused_ones() {
     let dir = dir.path();
     let holder = Holder::start(dir, &["-n", "held one"]);
     run(dir, &["-n", "free", "-k", "42", "--", "true"]);
-    let mut died = Holder::start(dir, &["-n", "died"]);
-    kill(died.command, libc::SIGKILL);
+    let mut died = Holder::running(dir, &["-n", "died"], "echo $$; exec cat >/dev/null");
     died.wrapper.kill().unwrap();
     died.wrapper.wait().unwrap();
+    kill(died.command, libc::SIGKILL);
+    let lock = LockDir::private(dir.join("locks")).unwrap().lock("died");
+    while lock.is_held().unwrap() {
+        std::thread::yield_now();
+    }
     // Cleaners and people may leave other files.
     fs::write(dir.join("locks/README"), "").unwrap();
     let listed = String::from_utf8(run(dir, &["ls"]).stdout).unwrap();

@@ -141,3 +141,59 @@ fn removing_unused_files_while_others_come_and_go_loses_no_update() {
     });
     assert_eq!(fs::read_to_string(&counter).unwrap(), "1500");
 }
+
+#[test]
+fn a_quiet_file_that_is_replaced_between_two_holds_is_noticed() {
+    // Files whose last change is long ago are verified by their change time alone.
+    for base in [std::env::temp_dir(), "/dev/shm".into()] {
+        let dir = tempfile::tempdir_in(base).unwrap();
+        let lock = LockFile::at(dir.path().join("it.lock")).holder_record(false);
+        drop(lock.lock().unwrap());
+        for round in 0..40 {
+            crate::modes::pace(Duration::from_millis(if round % 4 == 0 { 60 } else { 1 }));
+            let aside = dir.path().join("aside");
+            match round % 3 {
+                0 => fs::rename(lock.path(), &aside).unwrap(),
+                1 => fs::remove_file(lock.path()).unwrap(),
+                _ => {
+                    fs::write(&aside, "").unwrap();
+                    fs::rename(&aside, lock.path()).unwrap();
+                }
+            }
+            let guard = lock.try_lock().unwrap().unwrap();
+            assert!(guard.is_current(), "round {round}");
+            assert!(LockFile::at(lock.path()).try_lock().unwrap().is_none(), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn a_file_replaced_again_and_again_under_many_callers_lets_one_in_at_a_time() {
+    // Every holder's file stays in its place while it holds it; between holds anything goes.
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("it.lock");
+    let inside = std::sync::atomic::AtomicUsize::new(0);
+    let order = std::sync::atomic::Ordering::SeqCst;
+    thread::scope(|scope| {
+        for number in 0..6 {
+            let (path, inside) = (&path, &inside);
+            scope.spawn(move || {
+                let lock = LockFile::at(path).holder_record(number % 2 == 0);
+                for round in 0..300 {
+                    let guard = match (number + round) % 3 {
+                        0 => lock.lock().unwrap(),
+                        1 => lock.lock_within(Duration::from_secs(60)).unwrap().unwrap(),
+                        _ => futures_lite(lock.lock_async()).unwrap(),
+                    };
+                    assert_eq!(inside.fetch_add(1, order), 0);
+                    inside.fetch_sub(1, order);
+                    if round % 10 == 0 {
+                        // As `remove_if_unused` does, in the hold.
+                        fs::remove_file(path).unwrap();
+                    }
+                    drop(guard);
+                }
+            });
+        }
+    });
+}

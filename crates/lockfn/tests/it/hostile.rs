@@ -10,6 +10,8 @@ use std::{
 
 use lockfn::{LockDir, LockError, LockFile};
 
+use crate::actor::Actor;
+
 /// The best of a few tries: how long it takes, not how busy the machine is.
 fn refused(what: &str, attempt: impl Fn() -> Result<(), LockError>) -> LockError {
     let mut best = (Duration::MAX, None);
@@ -132,28 +134,35 @@ fn paths_that_cannot_be_are_errors() {
 #[test]
 fn a_record_that_lies_neither_grants_nor_denies() {
     let dir = tempfile::tempdir().unwrap();
-    let lock = LockFile::at(dir.path().join("x.lock"));
-    drop(lock.lock().unwrap());
-    let honest = fs::read_to_string(lock.path()).unwrap();
-    for pid in [1, std::process::id(), u32::MAX] {
-        // Says "running", by a process that lives (pid 1, ourselves) or cannot.
-        let lie = honest.replacen("done", "running", 1).replace(
-            &format!("pid={}", std::process::id()),
-            &format!("pid={pid}"),
-        );
-        for text in [lie.as_str(), &honest, "", "\0\0\0", "lockfn1 running", &honest[..150]] {
-            fs::write(lock.path(), text).unwrap();
-            let guard = lock.try_lock().unwrap().expect("free, whatever the file says");
-            assert!(lock.try_lock().unwrap().is_none());
-            drop(guard);
-            fs::write(lock.path(), text).unwrap();
-            assert!(!lock.is_held().unwrap());
-            let guard = lock.lock_within(Duration::from_secs(60)).unwrap().unwrap();
-            fs::write(lock.path(), text).unwrap();
-            assert!(lock.is_held().unwrap(), "held, whatever the file says");
-            drop(guard);
-        }
+    let at = |name: &str| LockFile::at(dir.path().join(name));
+    // Genuine records: of another process that lives, of one that is dead, of ourselves, of
+    // nobody.
+    let mut living = Actor::start("hold", &[dir.path().join("living").to_str().unwrap()]);
+    living.hears();
+    let mut dead = Actor::start("hold", &[dir.path().join("dead").to_str().unwrap()]);
+    dead.hears();
+    dead.kill();
+    let own = at("own").lock().unwrap();
+    drop(at("done").lock().unwrap());
+    let record = |name: &str| fs::read(dir.path().join(name)).unwrap();
+    let done = record("done");
+    let lies = [record("living"), record("dead"), record("own"), done[..150].to_vec(), vec![], vec![0; 2000], done];
+    let lock = at("x");
+    for lie in lies {
+        drop(lock.lock().unwrap());
+        fs::write(lock.path(), &lie).unwrap();
+        assert!(!lock.is_held().unwrap());
+        let guard = lock.try_lock().unwrap().expect("free, whatever the file says");
+        fs::write(lock.path(), &lie).unwrap();
+        assert!(lock.try_lock().unwrap().is_none(), "held, whatever the file says");
+        assert!(lock.is_held().unwrap());
+        assert!(lock.lock_within(Duration::from_millis(20)).unwrap().is_none());
+        drop(guard);
+        fs::write(lock.path(), &lie).unwrap();
+        drop(lock.lock_within(Duration::from_secs(60)).unwrap().unwrap());
     }
+    drop(own);
+    living.ends();
 }
 
 #[test]
