@@ -200,7 +200,38 @@ pub const MOVES: &[Move<Status>] = &[
         Status::Queued,
         "token current; the attempt is not counted",
     ),
+    mv(
+        "mark_running",
+        Status::Running,
+        Status::Cancelled,
+        "lost, cancel requested",
+    ),
+    mv(
+        "mark_succeeded",
+        Status::Running,
+        Status::Cancelled,
+        "token current, cancel requested",
+    ),
+    mv(
+        "mark_failed",
+        Status::Running,
+        Status::Cancelled,
+        "token current, cancel requested",
+    ),
+    mv(
+        "requeue_for_retry",
+        Status::Running,
+        Status::Cancelled,
+        "token current, cancel requested",
+    ),
+    mv(
+        "give_back",
+        Status::Running,
+        Status::Cancelled,
+        "token current, cancel requested",
+    ),
     mv("mark_cancelled", Status::Queued, Status::Cancelled, ""),
+    mv("request_cancel", Status::Queued, Status::Cancelled, ""),
     mv(
         "settle_cancelled",
         Status::Running,

@@ -101,14 +101,6 @@ impl Announcement {
         self.event_id
     }
 
-    pub(crate) fn event_type(&self) -> EventType {
-        self.event_type
-    }
-
-    pub(crate) fn stored(&self) -> &Stored {
-        &self.stored
-    }
-
     fn envelope(&self, result: Option<&RawValue>) -> String {
         let text = EnvelopeText {
             event_id: self.event_id,
@@ -142,11 +134,4 @@ fn event_id(key: &str) -> Uuid {
 fn headers(correlation: &Correlation) -> serde_json::Value {
     serde_json::to_value(correlation)
         .unwrap_or_else(|_| serde_json::Value::Object(serde_json::Map::new()))
-}
-
-/// The envelope as the contract spells it, to hold ours against it.
-#[cfg(test)]
-pub(crate) fn as_the_contract_writes_it(text: &str) -> String {
-    let envelope: flydocs_contract::Envelope = serde_json::from_str(text).unwrap();
-    serde_json::to_string(&envelope).unwrap()
 }

@@ -87,6 +87,38 @@ impl fmt::Debug for Changes {
     }
 }
 
+/// The revisions of the watched rows at the last look.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    revisions: HashMap<ExtractionId, Option<i64>>,
+}
+
+impl Seen {
+    /// True when every one of these was looked at before.
+    pub(crate) fn knows(&self, watched: &[ExtractionId]) -> bool {
+        watched.iter().all(|id| self.revisions.contains_key(id))
+    }
+
+    /// Wakes those whose row has another revision than at the last look, or was never looked at:
+    /// it may have changed between the watch and this look.
+    pub(crate) fn compare(
+        &mut self,
+        watched: &[ExtractionId],
+        found: &HashMap<String, i64>,
+        changes: &Changes,
+    ) {
+        let mut next = HashMap::with_capacity(watched.len());
+        for &id in watched {
+            let revision = found.get(&id.to_string()).copied();
+            if self.revisions.get(&id) != Some(&revision) {
+                changes.tell(id);
+            }
+            next.insert(id, revision);
+        }
+        self.revisions = next;
+    }
+}
+
 /// Waits for changes of one extraction.
 pub struct Watch {
     id: ExtractionId,

@@ -36,7 +36,7 @@ macro_rules! sqlite {
     ((stamp_after $seconds:literal)) => { sqlite!((after $seconds)) };
     ((time $text:literal)) => { $text };
     ((seconds_until $time:literal)) => {
-        concat!("((julianday(", $time, ") - julianday('now')) * 86400.0)")
+        concat!("((julianday((", $time, ")) - julianday('now')) * 86400.0)")
     };
     ((json $text:literal)) => { $text };
     ((member $text:literal)) => { concat!("json(", $text, ")") };

@@ -19,6 +19,7 @@ mod opening;
 pub mod options;
 pub mod orphan;
 mod port;
+mod postgres;
 mod record;
 mod retention;
 pub mod row;

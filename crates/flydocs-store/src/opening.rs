@@ -7,6 +7,7 @@ use crate::{
     change::Changes,
     error::{Error, Result},
     options::Options,
+    postgres::PostgresDatabase,
     sql_store::SqlStore,
     sqlite::SqliteDatabase,
     store::Store,
@@ -20,6 +21,11 @@ pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Store>> {
     if let Some(path) = sqlite_path(url) {
         let changes = Changes::default();
         let database = SqliteDatabase::open(&path, changes.clone()).await?;
+        return Ok(Arc::new(SqlStore::new(database, options, changes)?));
+    }
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        let changes = Changes::default();
+        let database = PostgresDatabase::open(url, &options, changes.clone()).await?;
         return Ok(Arc::new(SqlStore::new(database, options, changes)?));
     }
     Err(Error::UnsupportedUrl {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::{
     dialect::{Dialect, Sql, ago},
     error::Result,
-    record::corrupt,
+    record::{corrupt, parse_id},
     sql_store::SqlStore,
     store::Retained,
 };
@@ -65,14 +65,17 @@ impl<D: Dialect> SqlStore<D> {
             return Ok(0);
         }
         let ids: Vec<String> = old.into_iter().map(|(id,)| id).collect();
-        let ids = serde_json::Value::from(ids).to_string();
+        let list = serde_json::json!(ids).to_string();
         transition
-            .execute("release blobs", &RELEASE, args![ids.as_str()])
+            .execute("release blobs", &RELEASE, args![list.as_str()])
             .await?;
         let deleted = transition
-            .execute("delete old extractions", &DELETE, args![ids])
+            .execute("delete old extractions", &DELETE, args![list])
             .await?;
         transition.commit_quietly().await?;
+        for id in &ids {
+            self.committed(parse_id(id)?, &[]);
+        }
         Ok(deleted)
     }
 

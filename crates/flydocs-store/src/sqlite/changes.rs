@@ -5,11 +5,10 @@
 
 use std::{collections::HashMap, time::Duration};
 
-use flydocs_contract::ExtractionId;
 use sqlx::{SqliteConnection, SqlitePool};
 use tokio::{task::JoinHandle, time::MissedTickBehavior};
 
-use crate::change::Changes;
+use crate::change::{Changes, Seen};
 
 /// How long another process's change may go unnoticed.
 const TICK: Duration = Duration::from_millis(20);
@@ -60,7 +59,7 @@ async fn watch(reader: SqlitePool, changes: Changes) {
 
 /// Returns when nobody waits any more.
 async fn look(connection: &mut SqliteConnection, changes: &Changes) -> sqlx::Result<()> {
-    let mut seen: HashMap<ExtractionId, Option<i64>> = HashMap::new();
+    let mut seen = Seen::default();
     let mut version = None;
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -74,7 +73,7 @@ async fn look(connection: &mut SqliteConnection, changes: &Changes) -> sqlx::Res
             .fetch_one(&mut *connection)
             .await?;
         let moved = version.replace(now) != Some(now);
-        if !moved && watched.iter().all(|id| seen.contains_key(id)) {
+        if !moved && seen.knows(&watched) {
             continue;
         }
         let ids = serde_json::json!(watched).to_string();
@@ -83,15 +82,6 @@ async fn look(connection: &mut SqliteConnection, changes: &Changes) -> sqlx::Res
             .fetch_all(&mut *connection)
             .await?;
         let found: HashMap<String, i64> = rows.into_iter().collect();
-        let mut next = HashMap::with_capacity(watched.len());
-        for id in watched {
-            let revision = found.get(&id.to_string()).copied();
-            // Also the first time: it may have changed between the watch and this look.
-            if seen.get(&id) != Some(&revision) {
-                changes.tell(id);
-            }
-            next.insert(id, revision);
-        }
-        seen = next;
+        seen.compare(&watched, &found, changes);
     }
 }

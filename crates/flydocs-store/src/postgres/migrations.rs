@@ -1,0 +1,39 @@
+//! The schema on PostgreSQL: the store's and the bus's migrations in one transaction under one lock.
+
+use sqlx::{
+    PgPool, SqlSafeStr as _,
+    migrate::{Migration, MigrationType, Migrator},
+};
+
+use crate::error::{Error, Result};
+
+/// "flydocs" and "migrate" in a number; transaction-level, so it works behind a pooler too.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('flydocs migrate', 0))";
+
+/// However many processes start at once, one migrates; the others find it done.
+pub(super) async fn run(pool: &PgPool) -> Result<()> {
+    let mut migrations = vec![Migration::new(
+        1,
+        "extractions".into(),
+        MigrationType::Simple,
+        include_str!("../../migrations/postgres/0001_extractions.sql").into_sql_str(),
+        false,
+    )];
+    migrations.extend(flydocs_bus::migrations::postgres());
+    let mut migrator = Migrator::with_migrations(migrations);
+    migrator.set_locking(false);
+
+    let mut tx = pool.begin().await.map_err(failed)?;
+    sqlx::query(LOCK).execute(&mut *tx).await.map_err(failed)?;
+    migrator
+        .run_direct(None, &mut *tx, false)
+        .await
+        .map_err(failed)?;
+    tx.commit().await.map_err(failed)
+}
+
+fn failed<E: std::error::Error + Send + Sync + 'static>(source: E) -> Error {
+    Error::Migrate {
+        source: Box::new(source),
+    }
+}
