@@ -20,7 +20,7 @@ pub enum Start {
     /// With every event still kept.
     #[default]
     Earliest,
-    /// With what is published after the registration (a few that were just being published may be among it).
+    /// With what is committed after the registration.
     Latest,
 }
 

@@ -114,9 +114,21 @@ pub(crate) fn while_doing<S: Into<String>>(
     subject: S,
 ) -> impl FnOnce(sqlx::Error) -> Error {
     let subject = subject.into();
-    move |source| Error::Database {
-        operation,
-        subject,
-        source,
+    move |source| match schema_trouble(&source) {
+        Some(detail) => Error::Schema { detail },
+        None => Error::Database {
+            operation,
+            subject,
+            source,
+        },
     }
+}
+
+/// PostgreSQL: no such schema, table, function or column; SQLite says it in words.
+fn schema_trouble(error: &sqlx::Error) -> Option<String> {
+    let database = error.as_database_error()?;
+    let code = database.code()?;
+    let absent = matches!(code.as_ref(), "3F000" | "42P01" | "42883" | "42703")
+        || (code == "1" && database.message().starts_with("no such table: bus_"));
+    absent.then(|| database.message().to_owned())
 }

@@ -1,6 +1,6 @@
 //! A throwaway PgBouncer in transaction mode before a throwaway PostgreSQL.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, process::Command};
 
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
@@ -49,6 +49,9 @@ impl Pooler {
         run(unprivileged(&program)
             .arg("-d")
             .arg(folder.join("pgbouncer.ini")))?;
+        // It listens a moment after it has gone to the background.
+        let listens = format!("until [ -S '{at}/.s.PGSQL.6432' ]; do sleep 0.02; done");
+        run(Command::new("timeout").args(["20", "sh", "-c", &listens]))?;
         Ok(Self {
             folder,
             _last_will: last_will,

@@ -50,6 +50,8 @@ CREATE TABLE bus.deliveries (
 CREATE INDEX deliveries_due_idx ON bus.deliveries (consumer_group, visible_at, outbox_id) WHERE done_at IS NULL;
 CREATE INDEX deliveries_key_idx ON bus.deliveries (consumer_group, ordering_key, txid, outbox_id)
     WHERE done_at IS NULL AND ordering_key IS NOT NULL;
+CREATE INDEX deliveries_suspect_idx ON bus.deliveries (consumer_group, visible_at)
+    WHERE done_at IS NULL AND attempts - failures >= 2;
 CREATE INDEX deliveries_tomb_idx ON bus.deliveries (consumer_group, txid) WHERE done_at IS NOT NULL;
 CREATE INDEX deliveries_outbox_idx ON bus.deliveries (outbox_id);
 
@@ -74,3 +76,157 @@ CREATE TABLE bus.dead_letters (
 CREATE FUNCTION bus.group_lock_key(consumer_group text) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
 $$ SELECT ('x' || encode(substring(sha256(convert_to(consumer_group, 'UTF8')) FROM 1 FOR 8), 'hex'))::bit(64)::bigint $$;
+
+-- One drain pass: hands what became visible to the group, under the group's lock, in one round trip. A pass that
+-- does not get the lock returns at once. Either way it says what is due. The function reads nothing that grows
+-- without an index, whatever the statistics say: hence its planner settings.
+CREATE FUNCTION bus.drain(
+    p_group text, p_batch int,
+    OUT won boolean, OUT moved int, OUT is_full boolean, OUT due boolean, OUT suspects boolean,
+    OUT next_due double precision, OUT epoch_broken boolean
+) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+    v_key bigint; v_destinations text[]; v_types text[]; v_low xid8; v_now timestamptz;
+BEGIN
+    -- The snapshot of the scan must be younger than the lock.
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'bus.drain needs read committed, not %', current_setting('transaction_isolation');
+    END IF;
+    SELECT f.lock_key INTO v_key FROM bus.offsets f WHERE f.consumer_group = p_group;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    moved := 0; is_full := false; epoch_broken := false;
+    won := pg_try_advisory_xact_lock(v_key);
+    IF won THEN
+        -- A drain that a server crash loses is done again.
+        PERFORM set_config('synchronous_commit', 'off', true);
+        SELECT f.destinations, f.event_types, f.low_xid INTO v_destinations, v_types, v_low
+        FROM bus.offsets f WHERE f.consumer_group = p_group;
+        WITH candidates AS MATERIALIZED (
+            SELECT c.* FROM unnest(v_destinations) AS d (destination) CROSS JOIN LATERAL (
+                SELECT o.id, o.txid, o.event_type, o.ordering_key, o.available_at
+                FROM bus.outbox o
+                WHERE o.destination = d.destination AND o.txid >= v_low AND o.event_type = ANY (v_types)
+                  AND (o.only_group IS NULL OR o.only_group = p_group)
+                  AND NOT EXISTS (SELECT 1 FROM bus.deliveries x
+                                  WHERE x.consumer_group = p_group AND x.outbox_id = o.id)
+                ORDER BY o.txid, o.id LIMIT p_batch
+            ) c ORDER BY c.txid, c.id LIMIT p_batch
+        ), handed AS (
+            INSERT INTO bus.deliveries (consumer_group, outbox_id, txid, event_type, ordering_key, visible_at)
+            SELECT p_group, id, txid, event_type, ordering_key, available_at FROM candidates
+            ON CONFLICT DO NOTHING
+        ), summary AS (
+            SELECT count(*)::int AS n, max(id) AS max_id,
+                   (SELECT txid FROM candidates ORDER BY txid DESC LIMIT 1) AS max_txid,
+                   pg_snapshot_xmin(pg_current_snapshot()) AS xmin
+            FROM candidates
+        ), advanced AS (
+            UPDATE bus.offsets f SET
+                last_event_id = greatest(f.last_event_id, coalesce(s.max_id, 0)),
+                low_xid = greatest(f.low_xid, CASE WHEN s.n < p_batch THEN s.xmin ELSE least(s.xmin, s.max_txid) END),
+                updated_at = clock_timestamp()
+            FROM summary s
+            WHERE f.consumer_group = p_group
+              AND (s.n > 0 OR f.updated_at < clock_timestamp() - interval '2 seconds')
+        )
+        SELECT s.n, s.n >= p_batch, v_low > pg_snapshot_xmax(pg_current_snapshot())
+        INTO moved, is_full, epoch_broken FROM summary s;
+    END IF;
+    v_now := clock_timestamp();
+    due := EXISTS (SELECT 1 FROM bus.deliveries d
+                   WHERE d.consumer_group = p_group AND d.done_at IS NULL AND d.visible_at <= v_now);
+    suspects := EXISTS (SELECT 1 FROM bus.deliveries d
+                   WHERE d.consumer_group = p_group AND d.done_at IS NULL AND d.visible_at <= v_now
+                     AND d.attempts - d.failures >= 2);
+    SELECT extract(epoch FROM d.visible_at - v_now) INTO next_due FROM bus.deliveries d
+    WHERE d.consumer_group = p_group AND d.done_at IS NULL AND d.visible_at > v_now
+    ORDER BY d.visible_at LIMIT 1;
+END $$;
+
+-- Leases due deliveries: any replica, no lock. At most one of a key is in flight, its successors wait for it.
+CREATE FUNCTION bus.claim(
+    p_group text, p_limit int, p_lease double precision, p_token uuid, p_claimed_by text,
+    p_max_unsettled int, p_suspects boolean, p_types text[]
+) RETURNS TABLE (
+    outbox_id bigint, attempts int, failures int, event_id uuid, destination text, event_type text, payload text,
+    headers text, ordering_key text, created_at timestamptz, available_at timestamptz
+) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_sort = off
+AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH chosen AS MATERIALIZED (
+        SELECT d.consumer_group, d.outbox_id FROM bus.deliveries d
+        WHERE d.consumer_group = p_group AND d.done_at IS NULL AND d.visible_at <= now()
+          AND d.attempts - d.failures < p_max_unsettled
+          AND (d.attempts - d.failures >= 2) = p_suspects
+          AND d.event_type = ANY (p_types)
+          AND (d.ordering_key IS NULL OR NOT EXISTS (
+              SELECT 1 FROM bus.deliveries e
+              WHERE e.consumer_group = d.consumer_group AND e.ordering_key = d.ordering_key
+                AND e.done_at IS NULL AND (e.txid, e.outbox_id) < (d.txid, d.outbox_id)))
+        ORDER BY d.visible_at, d.outbox_id LIMIT p_limit
+        FOR UPDATE OF d SKIP LOCKED
+    ), leased AS (
+        UPDATE bus.deliveries d
+        SET visible_at = now() + make_interval(secs => p_lease), attempts = d.attempts + 1,
+            claim_token = p_token, claimed_by = p_claimed_by
+        FROM chosen c WHERE d.consumer_group = c.consumer_group AND d.outbox_id = c.outbox_id
+        RETURNING d.outbox_id, d.attempts, d.failures
+    )
+    SELECT l.outbox_id, l.attempts, l.failures, o.event_id, o.destination, o.event_type, o.payload, o.headers,
+           o.ordering_key, o.created_at, o.available_at
+    FROM leased l JOIN bus.outbox o ON o.id = l.outbox_id ORDER BY l.outbox_id;
+END $$;
+
+-- Settles; returns the tickets that still held. What no drain can see again is deleted at once, the rest leaves
+-- a tombstone until the drain has passed it by.
+CREATE FUNCTION bus.settle(p_group text, p_ids bigint[], p_tokens uuid[])
+RETURNS TABLE (outbox_id bigint, token uuid) LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+    v_low xid8;
+BEGIN
+    SELECT f.low_xid INTO v_low FROM bus.offsets f WHERE f.consumer_group = p_group;
+    RETURN QUERY
+    WITH t AS (
+        SELECT * FROM unnest(p_ids, p_tokens) AS t (outbox_id, token)
+    ), gone AS (
+        DELETE FROM bus.deliveries d USING t
+        WHERE d.consumer_group = p_group AND d.outbox_id = t.outbox_id AND d.claim_token = t.token
+          AND d.done_at IS NULL AND d.txid < v_low
+        RETURNING d.outbox_id, t.token
+    ), kept AS (
+        UPDATE bus.deliveries d SET done_at = now(), claim_token = NULL FROM t
+        WHERE d.consumer_group = p_group AND d.outbox_id = t.outbox_id AND d.claim_token = t.token
+          AND d.done_at IS NULL AND d.txid >= v_low
+        RETURNING d.outbox_id, t.token
+    )
+    SELECT g.outbox_id, g.token FROM gone g UNION ALL SELECT k.outbox_id, k.token FROM kept k;
+END $$;
+
+-- After a dump was restored into another cluster, stored transaction ids are ahead of the counter and new
+-- events would sit below every mark. Takes every group's lock first.
+CREATE FUNCTION bus.repair_epoch() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_next xid8; v_low xid8;
+BEGIN
+    PERFORM pg_advisory_xact_lock(k.lock_key) FROM (SELECT lock_key FROM bus.offsets ORDER BY lock_key) k;
+    SELECT low_xid INTO v_low FROM bus.offsets ORDER BY low_xid LIMIT 1;
+    v_next := pg_snapshot_xmax(pg_current_snapshot());
+    IF v_low IS NULL OR v_low <= v_next THEN
+        RETURN false;
+    END IF;
+    UPDATE bus.outbox SET txid = CASE WHEN txid >= v_low OR txid <= v_next THEN pg_current_xact_id() ELSE '0'::xid8 END;
+    UPDATE bus.deliveries SET txid = '0' WHERE txid > v_next;
+    UPDATE bus.offsets SET low_xid = pg_snapshot_xmin(pg_current_snapshot());
+    RETURN true;
+END $$;

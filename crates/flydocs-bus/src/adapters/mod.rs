@@ -8,4 +8,5 @@ macro_rules! now {
 }
 
 pub mod memory;
+pub mod postgres;
 pub mod sqlite;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use sqlx::PgConnection;
+use sqlx::{PgConnection, Row as _};
 
 use crate::{
     error::{Result, while_doing},
@@ -43,23 +43,24 @@ const LIVE_KEYS: &str = concat!(
     live!()
 );
 
+/// Whether the server keeps a prepared statement for the next time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Statements {
+    Named,
+    /// A transaction-mode pooler hands the next transaction to another session, where a name means nothing.
+    Unnamed,
+}
+
 /// Writes the event in the caller's transaction; call [`crate::Bus::wake`] after the commit, never before.
 ///
 /// A second publisher of a key that is just being published waits for the first to commit or roll back.
 pub async fn publish(conn: &mut PgConnection, event: &NewEvent) -> Result<Published> {
-    if insert(conn, event).await? {
-        return Ok(Published::New);
-    }
-    let freed = sqlx::query(FREE_KEY)
-        .bind(&event.destination)
-        .bind(&event.dedupe_key)
-        .execute(&mut *conn)
-        .await
-        .map_err(while_doing("free a dedupe key", &event.destination))?;
-    if freed.rows_affected() > 0 && insert(conn, event).await? {
-        return Ok(Published::New);
-    }
-    Ok(Published::Duplicate)
+    publish_with(conn, event, Statements::Named).await
+}
+
+/// The same for a connection that goes through a transaction-mode pooler.
+pub async fn publish_behind_pooler(conn: &mut PgConnection, event: &NewEvent) -> Result<Published> {
+    publish_with(conn, event, Statements::Unnamed).await
 }
 
 /// Which of these dedupe keys belong to a live event of the destination.
@@ -68,13 +69,20 @@ pub async fn live_keys(
     destination: &str,
     dedupe_keys: &[String],
 ) -> Result<HashSet<String>> {
-    let keys: Vec<String> = sqlx::query_scalar(LIVE_KEYS)
+    let rows = sqlx::query(LIVE_KEYS)
+        // Asked seldom: not worth a name, and good behind any pooler inside a transaction.
+        .persistent(false)
         .bind(destination)
         .bind(dedupe_keys)
         .fetch_all(conn)
         .await
         .map_err(while_doing("look up live events", destination))?;
-    Ok(keys.into_iter().collect())
+    rows.iter()
+        .map(|row| {
+            row.try_get(0)
+                .map_err(while_doing("look up live events", destination))
+        })
+        .collect()
 }
 
 /// True while an event of this dedupe key is live: waiting, leased, delayed or not drained yet.
@@ -88,8 +96,30 @@ pub async fn has_live_event(
         .is_empty())
 }
 
-async fn insert(conn: &mut PgConnection, event: &NewEvent) -> Result<bool> {
+async fn publish_with(
+    conn: &mut PgConnection,
+    event: &NewEvent,
+    statements: Statements,
+) -> Result<Published> {
+    if insert(conn, event, statements).await? {
+        return Ok(Published::New);
+    }
+    let freed = sqlx::query(FREE_KEY)
+        .persistent(statements == Statements::Named)
+        .bind(&event.destination)
+        .bind(&event.dedupe_key)
+        .execute(&mut *conn)
+        .await
+        .map_err(while_doing("free a dedupe key", &event.destination))?;
+    if freed.rows_affected() > 0 && insert(conn, event, statements).await? {
+        return Ok(Published::New);
+    }
+    Ok(Published::Duplicate)
+}
+
+async fn insert(conn: &mut PgConnection, event: &NewEvent, statements: Statements) -> Result<bool> {
     let written = sqlx::query(INSERT)
+        .persistent(statements == Statements::Named)
         .bind(event.event_id)
         .bind(&event.destination)
         .bind(&event.event_type)

@@ -1,6 +1,7 @@
 //! Where a suite runs: one database, and as many buses on it as the adapter allows.
 
 mod memory;
+mod postgres;
 mod sqlite;
 
 use std::{fmt, sync::Arc, time::Duration};
