@@ -9,14 +9,20 @@ use crate::{
     shape,
 };
 
-pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenStream> {
+pub(crate) fn expand(arguments: TokenStream, item: &TokenStream) -> Result<TokenStream> {
     let options = Options::parse(arguments)?;
     let function: ItemFn =
-        syn::parse2(item.clone()).map_err(|error| shape::not_a_function(&item, error))?;
+        syn::parse2(item.clone()).map_err(|error| shape::not_a_function(item, error))?;
     shape::check(&function)?;
-    let ItemFn { attrs, vis, sig, block } = &function;
-    let (outer, inner): (Vec<_>, Vec<_>) =
-        attrs.iter().partition(|attribute| matches!(attribute.style, AttrStyle::Outer));
+    let ItemFn {
+        attrs,
+        vis,
+        sig,
+        block,
+    } = &function;
+    let (outer, inner): (Vec<_>, Vec<_>) = attrs
+        .iter()
+        .partition(|attribute| matches!(attribute.style, AttrStyle::Outer));
     let statements = &block.stmts;
     let site = site(&options);
     let arguments = call_arguments(&options);
@@ -54,16 +60,18 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> Result<TokenS
 }
 
 fn site(options: &Options) -> TokenStream {
-    let name = match &options.name {
-        Some(name) => quote!(::core::option::Option::Some(#name)),
-        None => quote!(::core::option::Option::None),
-    };
+    let name = optional(options.name.as_ref().map(|name| quote!(#name)));
     let mode = match options.mode {
         Mode::Skip => quote!(Skip),
         Mode::Wait => quote!(Wait),
         Mode::Try => quote!(Try),
     };
-    let Options { reentrant, system, refuse_abandoned, .. } = options;
+    let Options {
+        reentrant,
+        system,
+        refuse_abandoned,
+        ..
+    } = options;
     quote! {
         static __LOCKFN_SITE: ::lockfn::__private::Site =
             ::lockfn::__private::Site::new(::lockfn::__private::Config {
@@ -77,26 +85,31 @@ fn site(options: &Options) -> TokenStream {
     }
 }
 
+/// An expression of type `Option`.
+fn optional(value: Option<TokenStream>) -> TokenStream {
+    value.map_or_else(
+        || quote!(::core::option::Option::None),
+        |value| quote!(::core::option::Option::Some(#value)),
+    )
+}
+
 fn call_arguments(options: &Options) -> TokenStream {
-    let key = match &options.key {
-        Some(key) => {
-            quote_spanned!(key.span()=> ::core::option::Option::Some(&(#key) as &dyn ::core::fmt::Display))
-        }
-        None => quote!(::core::option::Option::None),
-    };
-    let path = match &options.path {
-        Some(path) => quote_spanned!(path.span()=> ::lockfn::__private::path_from(#path)),
-        None => quote!(::core::option::Option::None),
-    };
-    let or_zero = |time: &Option<TokenStream>| match time {
-        Some(time) => time.clone(),
-        None => quote!(::core::time::Duration::ZERO),
-    };
-    let (delay, cooldown) = (or_zero(&options.delay), or_zero(&options.cooldown));
-    let timeout = match &options.timeout {
-        Some(timeout) => quote!(::core::option::Option::Some(#timeout)),
-        None => quote!(::core::option::Option::None),
-    };
+    let key = optional(
+        options
+            .key
+            .as_ref()
+            .map(|key| quote_spanned!(key.span()=> &(#key) as &dyn ::core::fmt::Display)),
+    );
+    let path = optional(
+        options
+            .path
+            .as_ref()
+            .map(|path| quote_spanned!(path.span()=> ::lockfn::__private::path_from(#path))),
+    );
+    let zero = || quote!(::core::time::Duration::ZERO);
+    let delay = options.delay.clone().unwrap_or_else(zero);
+    let cooldown = options.cooldown.clone().unwrap_or_else(zero);
+    let timeout = optional(options.timeout.clone());
     quote! {
         &__LOCKFN_SITE,
         ::lockfn::__private::path_of(&__lockfn_here),

@@ -42,7 +42,7 @@ use proc_macro::TokenStream;
 /// The arguments are dropped after the lock is released.
 #[proc_macro_attribute]
 pub fn lock_function(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    match expand::expand(arguments.into(), item.clone().into()) {
+    match expand::expand(arguments.into(), &item.clone().into()) {
         Ok(expanded) => expanded.into(),
         Err(error) => {
             // With the item as it was, ours is the only error shown.

@@ -7,7 +7,8 @@ use syn::{
     parse::Parser, punctuated::Punctuated, spanned::Spanned,
 };
 
-const KEYS: &str = "mode, delay, timeout, cooldown, key, name, path, scope, on_error, on_abandoned or reentrant";
+const KEYS: &str =
+    "mode, delay, timeout, cooldown, key, name, path, scope, on_error, on_abandoned or reentrant";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -39,7 +40,11 @@ impl Options {
         let mut options = Self::default();
         let mut seen = Vec::new();
         for meta in &metas {
-            let key = meta.path().get_ident().map(ToString::to_string).unwrap_or_default();
+            let key = meta
+                .path()
+                .get_ident()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             options.set(&key, meta)?;
             if seen.contains(&key) {
                 return Err(Error::new(meta.span(), format!("`{key}` is given twice")));
@@ -56,10 +61,16 @@ impl Options {
             return Ok(());
         }
         if !is_known(key) {
-            return Err(Error::new(meta.span(), format!("unknown option; expected {KEYS}")));
+            return Err(Error::new(
+                meta.span(),
+                format!("unknown option; expected {KEYS}"),
+            ));
         }
         let Meta::NameValue(MetaNameValue { value, .. }) = meta else {
-            return Err(Error::new(meta.span(), format!("`{key}` needs a value: `{key} = ...`")));
+            return Err(Error::new(
+                meta.span(),
+                format!("`{key}` needs a value: `{key} = ...`"),
+            ));
         };
         match key {
             "mode" => {
@@ -94,16 +105,28 @@ impl Options {
                 .map_or_else(Span::call_site, Spanned::span)
         };
         if self.path.is_some() && self.key.is_some() {
-            return Err(Error::new(at("key"), "`path` names the lock file itself: put the key into the path"));
+            return Err(Error::new(
+                at("key"),
+                "`path` names the lock file itself: put the key into the path",
+            ));
         }
         if self.path.is_some() && self.system {
-            return Err(Error::new(at("scope"), "`path` names the lock file itself: it has no scope"));
+            return Err(Error::new(
+                at("scope"),
+                "`path` names the lock file itself: it has no scope",
+            ));
         }
         if self.mode == Mode::Try && self.delay.is_some() {
-            return Err(Error::new(at("delay"), "mode \"try\" never waits: `delay` has no meaning"));
+            return Err(Error::new(
+                at("delay"),
+                "mode \"try\" never waits: `delay` has no meaning",
+            ));
         }
         if self.mode == Mode::Try && self.timeout.is_some() {
-            return Err(Error::new(at("timeout"), "mode \"try\" never waits: `timeout` has no meaning"));
+            return Err(Error::new(
+                at("timeout"),
+                "mode \"try\" never waits: `timeout` has no meaning",
+            ));
         }
         if self.mode == Mode::Skip && self.timeout.is_some() && self.delay.is_none() {
             return Err(Error::new(
@@ -123,7 +146,10 @@ fn flag(meta: &Meta) -> Result<bool> {
     match meta {
         Meta::Path(_) => Ok(true),
         Meta::NameValue(MetaNameValue {
-            value: Expr::Lit(ExprLit { lit: Lit::Bool(on), .. }), ..
+            value: Expr::Lit(ExprLit {
+                lit: Lit::Bool(on), ..
+            }),
+            ..
         }) => Ok(on.value),
         _ => Err(Error::new(meta.span(), "say `reentrant` or leave it out")),
     }
@@ -131,25 +157,36 @@ fn flag(meta: &Meta) -> Result<bool> {
 
 fn text(value: &Expr) -> Option<&LitStr> {
     match value {
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Some(text),
         _ => None,
     }
 }
 
 fn one_of(value: &Expr, words: &[&str], key: &str) -> Result<String> {
     let quoted: Vec<_> = words.iter().map(|word| format!("{word:?}")).collect();
-    let (last, first) = quoted.split_last().map_or((String::new(), String::new()), |(last, first)| {
-        (last.clone(), first.join(", "))
-    });
+    let (last, first) = quoted
+        .split_last()
+        .map_or((String::new(), String::new()), |(last, first)| {
+            (last.clone(), first.join(", "))
+        });
     let Some(text) = text(value) else {
-        return Err(Error::new(value.span(), format!("`{key}` is {first} or {last}")));
+        return Err(Error::new(
+            value.span(),
+            format!("`{key}` is {first} or {last}"),
+        ));
     };
     if words.contains(&text.value().as_str()) {
         return Ok(text.value());
     }
     Err(Error::new(
         text.span(),
-        format!("unknown {key} {:?}; expected {first} or {last}", text.value()),
+        format!(
+            "unknown {key} {:?}; expected {first} or {last}",
+            text.value()
+        ),
     ))
 }
 
@@ -168,16 +205,27 @@ fn name(value: &Expr) -> Result<LitStr> {
 fn duration(value: &Expr) -> Result<TokenStream> {
     let refused = || Error::new(value.span(), "a duration must be finite and not negative");
     let seconds = match value {
-        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_digits().parse::<f64>(),
-        Expr::Lit(ExprLit { lit: Lit::Float(number), .. }) => number.base10_digits().parse::<f64>(),
-        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Ok(with_unit(text)?),
+        Expr::Lit(ExprLit {
+            lit: Lit::Int(number),
+            ..
+        }) => number.base10_digits().parse::<f64>(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Float(number),
+            ..
+        }) => number.base10_digits().parse::<f64>(),
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(text),
+            ..
+        }) => Ok(with_unit(text)?),
         Expr::Lit(_) => {
             return Err(Error::new(
                 value.span(),
                 "a duration is a number of seconds, a text such as \"250ms\", or an expression of type `Duration`",
             ));
         }
-        Expr::Unary(ExprUnary { op: UnOp::Neg(_), .. }) => return Err(refused()),
+        Expr::Unary(ExprUnary {
+            op: UnOp::Neg(_), ..
+        }) => return Err(refused()),
         expression => {
             return Ok(quote_spanned!(expression.span()=> {
                 let __lockfn_duration: ::core::time::Duration = #expression;
@@ -193,7 +241,9 @@ fn duration(value: &Expr) -> Result<TokenStream> {
 
 fn with_unit(text: &LitStr) -> Result<f64> {
     let value = text.value();
-    let cut = value.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(value.len());
+    let cut = value
+        .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+        .unwrap_or(value.len());
     let (number, unit) = value.split_at_checked(cut).unwrap_or((&value, ""));
     let factor = match unit.trim() {
         "" | "s" => 1.0,
@@ -202,7 +252,10 @@ fn with_unit(text: &LitStr) -> Result<f64> {
         "m" => 60.0,
         "h" => 3600.0,
         unit if unit.starts_with('-') => {
-            return Err(Error::new(text.span(), "a duration must be finite and not negative"));
+            return Err(Error::new(
+                text.span(),
+                "a duration must be finite and not negative",
+            ));
         }
         unit => {
             return Err(Error::new(
@@ -212,7 +265,10 @@ fn with_unit(text: &LitStr) -> Result<f64> {
         }
     };
     let number: f64 = number.parse().map_err(|_| {
-        Error::new(text.span(), "expected a duration such as 2, 0.5, \"250ms\" or \"2s\"")
+        Error::new(
+            text.span(),
+            "expected a duration such as 2, 0.5, \"250ms\" or \"2s\"",
+        )
     })?;
     Ok(number * factor)
 }

@@ -26,10 +26,16 @@ const LAZY_TYPES: &[&str] = &["BoxFuture", "LocalBoxFuture", "BoxStream", "Local
 pub(crate) fn check(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     if let Some(word) = &signature.constness {
-        return Err(Error::new_spanned(word, "#[lock_function] cannot be used on a `const fn`: it may run in the compiler"));
+        return Err(Error::new_spanned(
+            word,
+            "#[lock_function] cannot be used on a `const fn`: it may run in the compiler",
+        ));
     }
     if let Some(variadic) = &signature.variadic {
-        return Err(Error::new_spanned(variadic, "#[lock_function] cannot be used on a variadic function"));
+        return Err(Error::new_spanned(
+            variadic,
+            "#[lock_function] cannot be used on a variadic function",
+        ));
     }
     if let ReturnType::Type(_, output) = &signature.output
         && is_lazy(output)

@@ -30,6 +30,8 @@ const PATIENCE: u32 = 1000;
 const SECOND_LOOKS: u32 = 8;
 /// The kernel stamps changes by its last tick: two stamps closer than this are not ordered.
 const CLOCK_GRAIN_MS: u64 = 50;
+/// Files made aside by this process.
+static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// An open lock file, not locked.
 #[derive(Debug)]
@@ -39,27 +41,31 @@ pub(crate) struct Opened {
     owner: Option<u32>,
     /// Wall time shortly before the file was opened, in a directory that was in its place then; 0
     /// where change times prove nothing.
-    opened_at_ms: u64,
+    since_ms: u64,
 }
 
 impl Opened {
     fn new(fd: OwnedFd, directory: &Directory, now_ms: u64) -> Self {
-        let opened_at_ms = if directory.stamps_changes { now_ms } else { 0 };
+        let since_ms = if directory.stamps_changes { now_ms } else { 0 };
         let owner = (directory.scope != Scope::System).then_some(directory.euid);
-        Self { fd, owner, opened_at_ms }
+        Self {
+            fd,
+            owner,
+            since_ms,
+        }
     }
 
     /// Whether nothing has happened to the file's names since before it was opened by its name:
     /// renaming and unlinking a file set its change time. Then its name need not be looked up
     /// again. A file changed only just now proves nothing.
     fn is_untouched(&self, facts: &Facts) -> bool {
-        let before = |changed_ms| changed_ms + CLOCK_GRAIN_MS < self.opened_at_ms;
+        let before = |changed_ms| changed_ms + CLOCK_GRAIN_MS < self.since_ms;
         facts.links == 1 && facts.changed_ms.is_some_and(before)
     }
 
     /// Much may have happened during a wait: only a look at the whole path will do.
     pub(crate) fn waited(&mut self) {
-        self.opened_at_ms = 0;
+        self.since_ms = 0;
     }
 }
 
@@ -167,7 +173,9 @@ impl Place {
             return Ok(None);
         }
         let directory = self.open_directory()?;
-        Ok(self.open_in(&directory)?.map(|fd| Opened::new(fd, &directory, 0)))
+        Ok(self
+            .open_in(&directory)?
+            .map(|fd| Opened::new(fd, &directory, 0)))
     }
 
     /// The directory, opened once.
@@ -208,9 +216,7 @@ impl Place {
         }
         // For several users the mode must not depend on the umask, and nobody may see the file
         // before it has that mode: made aside, then renamed into place.
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let aside =
-            format!(".new-{}-{}", process::pid(), MADE.fetch_add(1, Relaxed));
+        let aside = format!(".new-{}-{}", process::pid(), MADE.fetch_add(1, Relaxed));
         let fd = rustix::fs::openat(&directory.fd, &aside, flags, own)?;
         let placed = rustix::fs::fchmod(&fd, directory.file_mode).and_then(|()| {
             rustix::fs::renameat_with(
@@ -238,7 +244,10 @@ impl Place {
                 Err(Errno::INTR) => continue,
                 Err(Errno::WOULDBLOCK) => Ok(false),
                 Err(errno @ (Errno::NOSYS | Errno::OPNOTSUPP | Errno::NOLCK | Errno::INVAL)) => {
-                    Err(LockError::Unsupported { path: self.path.clone(), source: errno.into() })
+                    Err(LockError::Unsupported {
+                        path: self.path.clone(),
+                        source: errno.into(),
+                    })
                 }
                 Err(errno) => Err(io_error("lock", &self.path, errno)),
             };
@@ -276,7 +285,7 @@ impl Place {
     /// Refuses what is not a plain file of ours.
     pub(crate) fn examine(&self, opened: &Opened) -> Result<Facts> {
         // A file that holders write to has just been changed: its change time would prove nothing.
-        let asked = if self.record || opened.opened_at_ms == 0 {
+        let asked = if self.record || opened.since_ms == 0 {
             Facts::of(&opened.fd)
         } else {
             Facts::with_changes(&opened.fd)

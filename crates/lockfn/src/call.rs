@@ -70,7 +70,10 @@ const NEARLY_FREE: u32 = 8;
 impl Site {
     /// A new site.
     pub const fn new(config: Config) -> Self {
-        Self { config, lock: OnceLock::new() }
+        Self {
+            config,
+            lock: OnceLock::new(),
+        }
     }
 
     fn lock(
@@ -85,7 +88,10 @@ impl Site {
         {
             return Ok(lock.clone());
         }
-        let name = self.config.name.unwrap_or_else(|| function_identity(function));
+        let name = self
+            .config
+            .name
+            .unwrap_or_else(|| function_identity(function));
         let lock = match (path, key) {
             (Some(path), _) => LockFile::at(path).called(name),
             (None, Some(key)) => self.dir()?.keyed(name, &key.to_string()),
@@ -112,6 +118,10 @@ impl Site {
 }
 
 /// Takes the lock for a call of a sync function, as its attribute says.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the attribute has no other use for the path"
+)]
 pub fn enter(
     site: &'static Site,
     function: &'static str,
@@ -119,7 +129,11 @@ pub fn enter(
     path: Option<PathBuf>,
     times: Times,
 ) -> Result<Entry> {
-    enter_lock(&site.config, site.lock(function, key, path.as_deref())?, times)
+    enter_lock(
+        &site.config,
+        site.lock(function, key, path.as_deref())?,
+        times,
+    )
 }
 
 /// [`enter`] for a lock that is at hand.
@@ -139,6 +153,10 @@ pub fn enter_lock(config: &Config, lock: LockFile, times: Times) -> Result<Entry
 
 /// [`enter`] for an `async` function. The key is rendered before the future is made, which so
 /// borrows nothing and stays `Send`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the attribute has no other use for the path"
+)]
 pub fn enter_async(
     site: &'static Site,
     function: &'static str,
@@ -158,7 +176,10 @@ pub fn enter_async(
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the pause asked for, not a wait for something")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the pause asked for, not a wait for something"
+)]
 fn sleep(time: Duration) {
     if !time.is_zero() {
         std::thread::sleep(time);
@@ -185,7 +206,12 @@ enum First {
 
 impl<'a> Call<'a> {
     fn new(config: &'a Config, lock: LockFile, times: Times) -> Self {
-        Self { config, lock, times, arrived: None }
+        Self {
+            config,
+            lock,
+            times,
+            arrived: None,
+        }
     }
 
     fn first(&mut self) -> Result<First> {
@@ -219,9 +245,10 @@ impl<'a> Call<'a> {
         };
         match (self.config.mode, self.times.delay.is_zero()) {
             (Mode::Wait, _) => Ok(First::CoolDown(locked, rest)),
-            (Mode::Try, _) => {
-                Err(LockError::CoolingDown { lock: self.lock.name().to_owned(), rest })
-            }
+            (Mode::Try, _) => Err(LockError::CoolingDown {
+                lock: self.lock.name().to_owned(),
+                rest,
+            }),
             (Mode::Skip, true) => {
                 let holder = locked.fd().and_then(Holder::read);
                 Ok(First::Enter(self.skipped(SkipReason::CoolingDown, holder)))
@@ -236,7 +263,10 @@ impl<'a> Call<'a> {
         }
         let last = locked.fd().and_then(Head::read)?;
         let since = clock::boot_ms().checked_sub(last.up_ms)?;
-        self.times.cooldown.checked_sub(Duration::from_millis(since)).filter(|rest| !rest.is_zero())
+        self.times
+            .cooldown
+            .checked_sub(Duration::from_millis(since))
+            .filter(|rest| !rest.is_zero())
     }
 
     fn run(&self, locked: Locked) -> Result<Entry> {
@@ -264,7 +294,9 @@ impl<'a> Call<'a> {
 
     async fn sleep(&self, time: Duration) -> Result<()> {
         if !time.is_zero() {
-            wait::hub(&self.lock.place)?.sleep(Instant::now() + time).await;
+            wait::hub(&self.lock.place)?
+                .sleep(Instant::now() + time)
+                .await;
         }
         Ok(())
     }
@@ -317,9 +349,7 @@ impl<'a> Call<'a> {
         let holder = self.lock.last_holder();
         match self.pause().await? {
             Pause::TimedOut => Err(self.timeout()),
-            Pause::Over | Pause::NotNeeded => {
-                Ok(self.skipped(SkipReason::CoolingDown, holder))
-            }
+            Pause::Over | Pause::NotNeeded => Ok(self.skipped(SkipReason::CoolingDown, holder)),
         }
     }
 
@@ -330,8 +360,12 @@ impl<'a> Call<'a> {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        let arrived = self.arrived.map_or_else(Instant::now, |(arrived, _)| arrived);
-        self.times.timeout.and_then(|timeout| arrived.checked_add(timeout))
+        let arrived = self
+            .arrived
+            .map_or_else(Instant::now, |(arrived, _)| arrived);
+        self.times
+            .timeout
+            .and_then(|timeout| arrived.checked_add(timeout))
     }
 
     fn recursive(&self) -> Result<Entry> {
@@ -340,15 +374,19 @@ impl<'a> Call<'a> {
         }
         match self.config.mode {
             Mode::Skip => Ok(self.skipped(SkipReason::Recursive, self.lock.last_holder())),
-            Mode::Wait | Mode::Try => {
-                Err(LockError::WouldDeadlock { lock: self.lock.name().to_owned() })
-            }
+            Mode::Wait | Mode::Try => Err(LockError::WouldDeadlock {
+                lock: self.lock.name().to_owned(),
+            }),
         }
     }
 
     fn skipped(&self, reason: SkipReason, holder: Option<Holder>) -> Entry {
         let lock = self.lock.name().to_owned();
-        Entry::Skip(Skipped { lock, reason, holder: holder.map(Box::new) })
+        Entry::Skip(Skipped {
+            lock,
+            reason,
+            holder: holder.map(Box::new),
+        })
     }
 
     fn contended_error(&self, opened: &Opened) -> LockError {
@@ -361,7 +399,10 @@ impl<'a> Call<'a> {
     fn timeout(&self) -> LockError {
         LockError::Timeout {
             lock: self.lock.name().to_owned(),
-            waited: self.arrived.map(|(arrived, _)| arrived.elapsed()).unwrap_or_default(),
+            waited: self
+                .arrived
+                .map(|(arrived, _)| arrived.elapsed())
+                .unwrap_or_default(),
             holder: self.lock.last_holder().map(Box::new),
         }
     }
@@ -373,8 +414,8 @@ pub fn path_of<T>(_: &T) -> &'static str {
 }
 
 /// A `path` of whatever type.
-pub fn path_from(path: impl AsRef<Path>) -> Option<PathBuf> {
-    Some(path.as_ref().to_owned())
+pub fn path_from(path: impl AsRef<Path>) -> PathBuf {
+    path.as_ref().to_owned()
 }
 
 /// `on_error = "panic"`.
@@ -388,7 +429,10 @@ pub fn fail(error: &LockError) -> ! {
 }
 
 /// Modes wait and try have no such entry.
-#[expect(clippy::unreachable, reason = "only mode skip makes `Entry::Skip`: see `Call`")]
+#[expect(
+    clippy::unreachable,
+    reason = "only mode skip makes `Entry::Skip`: see `Call`"
+)]
 pub fn never_skips(skipped: &Skipped) -> ! {
     unreachable!("{skipped}")
 }

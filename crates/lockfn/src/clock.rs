@@ -23,7 +23,9 @@ pub(crate) fn wall_us() -> u64 {
 }
 
 fn since_1970() -> Duration {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
 }
 
 /// Milliseconds since the host was started, counting suspended time: equal in all processes, and

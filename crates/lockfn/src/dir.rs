@@ -65,11 +65,16 @@ impl Directory {
         if scope != Scope::Beside {
             flags |= OFlags::NOFOLLOW;
         }
-        let insecure = |why: String| LockError::Insecure { path: path.to_owned(), why };
+        let insecure = |why: String| LockError::Insecure {
+            path: path.to_owned(),
+            why,
+        };
         let fd = match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => fd,
             Err(Errno::LOOP | Errno::NOTDIR) => {
-                return Err(insecure("it is not a directory (or a symlink to one)".to_owned()));
+                return Err(insecure(
+                    "it is not a directory (or a symlink to one)".to_owned(),
+                ));
             }
             Err(errno) => return Err(io_error("open directory", path, errno)),
         };
@@ -77,10 +82,13 @@ impl Directory {
         if let Some(why) = distrust(&stat, scope, euid) {
             return Err(insecure(why));
         }
-        let file_system = network::of_descriptor(&fd)
-            .map_err(|errno| io_error("examine", path, errno))?;
+        let file_system =
+            network::of_descriptor(&fd).map_err(|errno| io_error("examine", path, errno))?;
         if !allow_network && let Some(file_system) = file_system.network {
-            return Err(LockError::Network { path: path.to_owned(), file_system });
+            return Err(LockError::Network {
+                path: path.to_owned(),
+                file_system,
+            });
         }
         let shared_by_all = stat.st_mode & 0o002 != 0;
         let file_mode = match scope {
@@ -92,7 +100,16 @@ impl Directory {
         let looked_ms = AtomicU64::new(clock::wall_ms());
         let stamps_changes = file_system.stamps_changes;
         let path = path.to_owned();
-        Ok(Self { path, fd, euid, scope, file_mode, stamps_changes, file, looked_ms })
+        Ok(Self {
+            path,
+            fd,
+            euid,
+            scope,
+            file_mode,
+            stamps_changes,
+            file,
+            looked_ms,
+        })
     }
 
     /// Whether the path still leads to the directory opened: it may have been renamed, or deleted
@@ -101,8 +118,8 @@ impl Directory {
         if now_ms.abs_diff(self.looked_ms.load(Relaxed)) < LOOK_MS {
             return true;
         }
-        let in_place = rustix::fs::stat(&self.path)
-            .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.file);
+        let in_place =
+            rustix::fs::stat(&self.path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.file);
         if in_place {
             self.looked_ms.store(now_ms, Relaxed);
         }
@@ -111,7 +128,11 @@ impl Directory {
 }
 
 fn create(path: &Path, scope: Scope) -> Result<()> {
-    let mode = if scope == Scope::System { 0o1777 } else { 0o700 };
+    let mode = if scope == Scope::System {
+        0o1777
+    } else {
+        0o700
+    };
     match rustix::fs::mkdir(path, Mode::from_raw_mode(mode)) {
         // mkdir obeys the umask; a private directory may only get stricter by it.
         Ok(()) if scope == Scope::System => rustix::fs::chmod(path, Mode::from_raw_mode(mode))
@@ -132,21 +153,26 @@ fn distrust(stat: &Stat, scope: Scope, euid: u32) -> Option<String> {
         Scope::Private if stat.st_uid != euid => {
             Some(format!("it belongs to uid {}, not {euid}", stat.st_uid))
         }
-        Scope::Private if mode & 0o022 != 0 => {
-            Some(format!("others can write to it (mode {mode:o}, wanted 0700)"))
-        }
-        Scope::System if stat.st_uid != 0 => {
-            Some(format!("it belongs to uid {}, a system lock directory must be root's", stat.st_uid))
-        }
-        Scope::System | Scope::Beside if mode & 0o002 != 0 && !sticky => {
-            Some(format!("everybody can replace files in it (mode {mode:o}, not sticky)"))
-        }
+        Scope::Private if mode & 0o022 != 0 => Some(format!(
+            "others can write to it (mode {mode:o}, wanted 0700)"
+        )),
+        Scope::System if stat.st_uid != 0 => Some(format!(
+            "it belongs to uid {}, a system lock directory must be root's",
+            stat.st_uid
+        )),
+        Scope::System | Scope::Beside if mode & 0o002 != 0 && !sticky => Some(format!(
+            "everybody can replace files in it (mode {mode:o}, not sticky)"
+        )),
         _ => None,
     }
 }
 
 pub(crate) fn io_error(action: &'static str, path: &Path, errno: Errno) -> LockError {
-    LockError::Io { action, path: path.to_owned(), source: io::Error::from(errno) }
+    LockError::Io {
+        action,
+        path: path.to_owned(),
+        source: io::Error::from(errno),
+    }
 }
 
 /// A directory of named locks.
@@ -218,7 +244,10 @@ impl LockDir {
     fn open(path: &Path, scope: Scope, allow_network: bool) -> Result<Self> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let directory = Arc::new(Directory::open(&path, scope, allow_network)?);
-        Ok(Self { directory, allow_network })
+        Ok(Self {
+            directory,
+            allow_network,
+        })
     }
 
     /// The directory's path.
@@ -233,7 +262,8 @@ impl LockDir {
 
     /// The lock called `name` for one `key`: locks of different keys do not exclude each other.
     pub fn keyed(&self, name: &str, key: &str) -> LockFile {
-        self.file(&lock_file_name(name, Some(key))).called(format!("{name}@{key}"))
+        self.file(&lock_file_name(name, Some(key)))
+            .called(format!("{name}@{key}"))
     }
 
     /// The lock with this file name.
@@ -248,7 +278,7 @@ impl LockDir {
         for entry in rustix::fs::Dir::read_from(self.directory.fd.as_fd()).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             if let Ok(name) = entry.file_name().to_str()
-                && name.ends_with(".lock")
+                && name.strip_suffix(".lock").is_some()
             {
                 names.push(name.to_owned());
             }

@@ -43,7 +43,9 @@ pub enum LockError {
         lock: String,
     },
     /// The previous holder died in its body, and the lock says `on_abandoned = "error"`.
-    #[error("the previous holder of lock `{lock}` died in its body ({holder}), as `on_abandoned` asks this call did not run")]
+    #[error(
+        "the previous holder of lock `{lock}` died in its body ({holder}), as `on_abandoned` asks this call did not run"
+    )]
     Abandoned {
         /// The lock's name.
         lock: String,
@@ -96,5 +98,7 @@ pub enum LockError {
 pub type Result<T, E = LockError> = std::result::Result<T, E>;
 
 fn held_by(holder: Option<&Holder>) -> String {
-    holder.map(|holder| format!(" (held by {holder})")).unwrap_or_default()
+    holder
+        .map(|holder| format!(" (held by {holder})"))
+        .unwrap_or_default()
 }

@@ -21,7 +21,10 @@ impl Facts {
     pub(crate) fn with_changes(fd: impl AsFd) -> rustix::io::Result<Self> {
         let stat = rustix::fs::fstat(fd)?;
         let changed_ms = (stat.st_ctime as u64) * 1000 + (stat.st_ctime_nsec as u64) / 1_000_000;
-        Ok(Self { changed_ms: Some(changed_ms), ..Self::from(&stat) })
+        Ok(Self {
+            changed_ms: Some(changed_ms),
+            ..Self::from(&stat)
+        })
     }
 
     /// All but the change time: a kernel with fine-grained change times that is asked for one
@@ -40,14 +43,21 @@ impl Facts {
         if let Some(facts) = linux::look(CWD, path, AtFlags::SYMLINK_NOFOLLOW)? {
             return Ok(facts);
         }
-        Ok(Self::from(&rustix::fs::statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)?))
+        Ok(Self::from(&rustix::fs::statat(
+            CWD,
+            path,
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?))
     }
 }
 
 impl From<&Stat> for Facts {
     #[cfg_attr(
-        not(target_os = "linux"),
-        expect(clippy::useless_conversion, reason = "these types differ between systems")
+        target_os = "linux",
+        expect(
+            clippy::unnecessary_cast,
+            reason = "these types differ between systems"
+        )
     )]
     fn from(stat: &Stat) -> Self {
         Self {
@@ -104,10 +114,19 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let path = std::ffi::CString::new(file.path().to_str().unwrap()).unwrap();
         let all = Facts::with_changes(file.as_file()).unwrap();
-        for facts in [Facts::of(file.as_file()).unwrap(), Facts::at(&path).unwrap()] {
-            assert_eq!((facts.file, facts.kind, facts.links, facts.uid), (all.file, all.kind, all.links, all.uid));
+        for facts in [
+            Facts::of(file.as_file()).unwrap(),
+            Facts::at(&path).unwrap(),
+        ] {
+            assert_eq!(
+                (facts.file, facts.kind, facts.links, facts.uid),
+                (all.file, all.kind, all.links, all.uid)
+            );
             assert_eq!(facts.changed_ms, None);
         }
-        assert!(all.changed_ms.is_some_and(|changed| changed > 1_600_000_000_000));
+        assert!(
+            all.changed_ms
+                .is_some_and(|changed| changed > 1_600_000_000_000)
+        );
     }
 }

@@ -74,8 +74,13 @@ impl LockFile {
         let path = path.as_ref();
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let label = path.display().to_string();
-        let name = path.file_name().map(|name| name.as_bytes().to_vec()).unwrap_or_default();
-        Self { place: Arc::new(Place::new(path, &name, label, Scope::Beside, false)) }
+        let name = path
+            .file_name()
+            .map(|name| name.as_bytes().to_vec())
+            .unwrap_or_default();
+        Self {
+            place: Arc::new(Place::new(path, &name, label, Scope::Beside, false)),
+        }
     }
 
     pub(crate) fn in_directory(
@@ -85,11 +90,21 @@ impl LockFile {
     ) -> Self {
         let path = directory.path.join(file_name);
         let label = file_name.trim_end_matches(".lock").to_owned();
-        let place =
-            Place::new(path, file_name.as_bytes(), label, directory.scope, allow_network);
+        let place = Place::new(
+            path,
+            file_name.as_bytes(),
+            label,
+            directory.scope,
+            allow_network,
+        );
         // A new cell: cannot be set yet.
-        place.directory.set(Arc::clone(directory)).unwrap_or_default();
-        Self { place: Arc::new(place) }
+        place
+            .directory
+            .set(Arc::clone(directory))
+            .unwrap_or_default();
+        Self {
+            place: Arc::new(place),
+        }
     }
 
     /// Gives the lock the name that messages use.
@@ -225,7 +240,9 @@ impl LockFile {
 
 /// A limit too long for the clock is no limit.
 pub(crate) fn within(limit: Duration) -> Wait {
-    Instant::now().checked_add(limit).map_or(Wait::Forever, Wait::Until)
+    Instant::now()
+        .checked_add(limit)
+        .map_or(Wait::Forever, Wait::Until)
 }
 
 impl Place {
@@ -267,6 +284,9 @@ impl Place {
     }
 
     pub(crate) fn insecure(&self, why: impl Into<String>) -> LockError {
-        LockError::Insecure { path: self.path.clone(), why: why.into() }
+        LockError::Insecure {
+            path: self.path.clone(),
+            why: why.into(),
+        }
     }
 }

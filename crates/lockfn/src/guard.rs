@@ -1,10 +1,6 @@
 //! [`LockGuard`]: holding a lock.
 
-use std::{
-    fmt,
-    os::fd::OwnedFd,
-    sync::Arc,
-};
+use std::{fmt, os::fd::OwnedFd, sync::Arc};
 
 use rustix::io::FdFlags;
 
@@ -119,9 +115,9 @@ impl LockGuard {
     /// as one of them runs, unless this guard is dropped first.
     pub fn inherit(&self) -> Result<()> {
         let failed = |errno| io_error("let children inherit", &self.place.path, errno);
-        self.fd
-            .as_ref()
-            .map_or(Ok(()), |fd| rustix::io::fcntl_setfd(fd, FdFlags::empty()).map_err(failed))
+        self.fd.as_ref().map_or(Ok(()), |fd| {
+            rustix::io::fcntl_setfd(fd, FdFlags::empty()).map_err(failed)
+        })
     }
 
     /// For `exec`: the program that replaces this one keeps the lock until it, and everybody it

@@ -86,11 +86,17 @@ impl Hold {
             token: guard.token(),
             abandoned: guard.abandoned.clone(),
         };
-        Self { guard: Some(guard), held: Some(held) }
+        Self {
+            guard: Some(guard),
+            held: Some(held),
+        }
     }
 
     pub(crate) fn again() -> Self {
-        Self { guard: None, held: None }
+        Self {
+            guard: None,
+            held: None,
+        }
     }
 
     /// The guard alone, for a caller that is no function.
@@ -101,7 +107,10 @@ impl Hold {
     /// Marks the lock as held by this thread until the scope is dropped.
     pub fn on_this_thread(mut self) -> ThreadScope {
         let marked = self.held.take().map(Mark::set);
-        ThreadScope { _marked: marked, _guard: self.guard }
+        ThreadScope {
+            _marked: marked,
+            _guard: self.guard,
+        }
     }
 }
 

@@ -33,7 +33,10 @@ pub use record::{Holder, State};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
-        call::{Config, Entry, Site, Times, enter, enter_async, enter_lock, fail, never_skips, path_from, path_of},
+        call::{
+            Config, Entry, Site, Times, enter, enter_async, enter_lock, fail, never_skips,
+            path_from, path_of,
+        },
         held::{Hold, InLock, ThreadScope},
     };
 }

@@ -49,7 +49,11 @@ pub fn lock_file_name(name: &str, key: Option<&str>) -> String {
 fn readable(text: &str, limit: usize, into: &mut String) {
     let skip = text.chars().count().saturating_sub(limit);
     into.extend(text.chars().skip(skip).map(|c| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' }
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
+            c
+        } else {
+            '-'
+        }
     }));
 }
 

@@ -50,12 +50,18 @@ fn describe(found: &rustix::fs::StatFs) -> FileSystem {
     let magic = found.f_type as u32;
     // ext2 to ext4, tmpfs, xfs, btrfs: looked at one by one.
     let stamps_changes = matches!(magic, 0x0000_ef53 | 0x0102_1994 | 0x5846_5342 | 0x9123_683e);
-    FileSystem { network: network_magic(magic), stamps_changes }
+    FileSystem {
+        network: network_magic(magic),
+        stamps_changes,
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
 fn describe(found: &rustix::fs::StatFs) -> FileSystem {
-    FileSystem { network: name_of(found), stamps_changes: false }
+    FileSystem {
+        network: name_of(found),
+        stamps_changes: false,
+    }
 }
 
 /// The numbers of `linux/magic.h` and the file systems' own headers.
@@ -82,8 +88,12 @@ fn network_magic(magic: u32) -> Option<&'static str> {
 
 #[cfg(target_vendor = "apple")]
 fn name_of(found: &rustix::fs::StatFs) -> Option<&'static str> {
-    let name: Vec<u8> =
-        found.f_fstypename.iter().take_while(|&&c| c != 0).map(|&c| c as u8).collect();
+    let name: Vec<u8> = found
+        .f_fstypename
+        .iter()
+        .take_while(|&&c| c != 0)
+        .map(|&c| c as u8)
+        .collect();
     Some(match name.as_slice() {
         b"nfs" => "nfs",
         b"smbfs" => "smb",
@@ -105,17 +115,32 @@ mod tests {
 
     #[test]
     fn nfs_and_its_relatives_are_recognised_and_local_ones_are_not() {
-        for (magic, name) in [(0x6969, "nfs"), (0xff53_4d42, "smb"), (0x0102_1997, "9p"), (0x6573_5546, "fuse")] {
+        for (magic, name) in [
+            (0x6969, "nfs"),
+            (0xff53_4d42, "smb"),
+            (0x0102_1997, "9p"),
+            (0x6573_5546, "fuse"),
+        ] {
             assert_eq!(network_magic(magic), Some(name));
         }
         // ext4, xfs, btrfs, tmpfs, overlay, zfs
-        for magic in [0xef53, 0x5846_5342, 0x9123_683e, 0x0102_1994, 0x794c_7630, 0x2fc1_2fc1] {
+        for magic in [
+            0xef53,
+            0x5846_5342,
+            0x9123_683e,
+            0x0102_1994,
+            0x794c_7630,
+            0x2fc1_2fc1,
+        ] {
             assert_eq!(network_magic(magic), None);
         }
     }
 
     #[test]
     fn a_path_that_does_not_exist_yet_is_asked_through_its_parent() {
-        assert_eq!(network_filesystem(Path::new("/dev/shm/no/such/file")).unwrap(), None);
+        assert_eq!(
+            network_filesystem(Path::new("/dev/shm/no/such/file")).unwrap(),
+            None
+        );
     }
 }

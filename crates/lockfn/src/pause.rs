@@ -146,15 +146,24 @@ fn mark_ended(locked: &Locked, head: Head) -> Option<u64> {
         state @ (State::Done | State::Lost) => state,
     };
     let up_ms = clock::boot_ms();
-    let marked = Head { state, ended_ms: clock::wall_ms(), up_ms, ..head };
+    let marked = Head {
+        state,
+        ended_ms: clock::wall_ms(),
+        up_ms,
+        ..head
+    };
     marked.encode().write(locked.fd()?).then_some(up_ms)
 }
 
 /// What is left of `delay` since then: never more than `delay`, whatever the record says.
 fn remaining(ended_up_ms: u64, delay: Duration) -> Duration {
     // An end in the future is one before the last start of the host.
-    let since = clock::boot_ms().checked_sub(ended_up_ms).map(Duration::from_millis);
-    since.and_then(|since| delay.checked_sub(since)).unwrap_or_default()
+    let since = clock::boot_ms()
+        .checked_sub(ended_up_ms)
+        .map(Duration::from_millis);
+    since
+        .and_then(|since| delay.checked_sub(since))
+        .unwrap_or_default()
 }
 
 async fn sleep_until(place: &Place, ended_up_ms: u64, delay: Duration) -> Result<()> {

@@ -22,7 +22,9 @@ const ROUNDS: u32 = 20;
 
 impl Place {
     pub(crate) fn is_held(&self) -> Result<bool> {
-        let Some(opened) = self.open_existing()? else { return Ok(false) };
+        let Some(opened) = self.open_existing()? else {
+            return Ok(false);
+        };
         self.examine(&opened)?;
         // The kernel's table disturbs nobody, but it is read while it changes, so its "no" needs a
         // second word: that of a record whose holder says it is done. While the two disagree,
@@ -54,8 +56,12 @@ impl Place {
         if self.open_existing()?.is_none() {
             return Ok(false);
         }
-        let Attempt::Locked(locked) = self.attempt(Kind::Exclusive)? else { return Ok(false) };
-        let Some(fd) = locked.fd() else { return Ok(false) };
+        let Attempt::Locked(locked) = self.attempt(Kind::Exclusive)? else {
+            return Ok(false);
+        };
+        let Some(fd) = locked.fd() else {
+            return Ok(false);
+        };
         let failed = |errno| io_error("remove", &self.path, errno);
         let stat = rustix::fs::fstat(fd).map_err(failed)?;
         let used = UNIX_EPOCH + Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
@@ -88,10 +94,19 @@ pub(crate) fn kernel_holder(fd: impl AsFd) -> Option<u32> {
 fn find_holder(table: &str, wanted: &str) -> Option<u32> {
     table.lines().find_map(|line| {
         let mut words = line.split_whitespace().skip(1);
-        let (kind, _, access, pid, file) =
-            (words.next()?, words.next()?, words.next()?, words.next()?, words.next()?);
-        (kind == "FLOCK" && access == "WRITE" && file == wanted)
-            .then(|| pid.parse::<i64>().ok().and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0))
+        let (kind, _, access, pid, file) = (
+            words.next()?,
+            words.next()?,
+            words.next()?,
+            words.next()?,
+            words.next()?,
+        );
+        (kind == "FLOCK" && access == "WRITE" && file == wanted).then(|| {
+            pid.parse::<i64>()
+                .ok()
+                .and_then(|pid| u32::try_from(pid).ok())
+                .unwrap_or(0)
+        })
     })
 }
 

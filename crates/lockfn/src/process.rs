@@ -59,7 +59,10 @@ fn read(pid: u32) -> Me {
     Me {
         pid,
         start,
-        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        host: rustix::system::uname()
+            .nodename()
+            .to_string_lossy()
+            .into_owned(),
         boot,
         namespace,
         command: std::env::args_os()

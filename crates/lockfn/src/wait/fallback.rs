@@ -59,7 +59,11 @@ impl Errand {
         std::thread::Builder::new()
             .name("lockfn-waiter".to_owned())
             .spawn(move || theirs.finish(place.lock_blocking(kind)))
-            .map_err(|source| LockError::Io { action: "start waiting for", path: failed_at, source })?;
+            .map_err(|source| LockError::Io {
+                action: "start waiting for",
+                path: failed_at,
+                source,
+            })?;
         Ok(errand)
     }
 
@@ -85,13 +89,11 @@ impl Future for Answer {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut progress = self.errand.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match progress.locked.take() {
-            Some(locked) => Poll::Ready(locked),
-            None => {
-                progress.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+        if let Some(locked) = progress.locked.take() {
+            return Poll::Ready(locked);
         }
+        progress.waker = Some(cx.waker().clone());
+        Poll::Pending
     }
 }
 

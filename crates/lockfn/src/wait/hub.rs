@@ -83,7 +83,10 @@ impl Hub {
         loop {
             // `set`, not `get_or_init`: a fork in the middle must not leave the child waiting.
             if cell.get().is_none() {
-                let link = Box::new(Link { hub: Self::new(pid)?, next: OnceLock::new() });
+                let link = Box::new(Link {
+                    hub: Self::new(pid)?,
+                    next: OnceLock::new(),
+                });
                 drop(cell.set(link));
             }
             match cell.get() {
@@ -137,13 +140,25 @@ impl Hub {
         let mut state = self.state();
         let descriptor = add_watch(inotify, fd, path)?;
         let signal = Arc::new(Signal::default());
-        state.watched.entry(descriptor).or_default().push(Arc::clone(&signal));
-        Ok(Watch { hub: self, descriptor, signal })
+        state
+            .watched
+            .entry(descriptor)
+            .or_default()
+            .push(Arc::clone(&signal));
+        Ok(Watch {
+            hub: self,
+            descriptor,
+            signal,
+        })
     }
 
     /// Sleeps until then, on any executor.
     pub(crate) fn sleep(&'static self, until: Instant) -> Sleep {
-        Sleep { hub: self, until, timer: None }
+        Sleep {
+            hub: self,
+            until,
+            timer: None,
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -155,7 +170,11 @@ impl Hub {
         let key = (until, state.next_timer);
         state.next_timer += 1;
         state.timers.insert(key, waker.clone());
-        if state.timers.first_key_value().is_some_and(|(first, _)| *first == key) {
+        if state
+            .timers
+            .first_key_value()
+            .is_some_and(|(first, _)| *first == key)
+        {
             // A full pipe rings just as well.
             rustix::io::write(&self.bell, b"!").unwrap_or_default();
         }
@@ -167,7 +186,10 @@ impl Hub {
             let next = self.wake_due();
             let timeout = next.map(|next| {
                 let left = next.saturating_duration_since(Instant::now());
-                Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
+                Timespec {
+                    tv_sec: left.as_secs() as i64,
+                    tv_nsec: left.subsec_nanos().into(),
+                }
             });
             let mut sources = vec![PollFd::new(&self.heard, PollFlags::IN)];
             if let Some(inotify) = &self.inotify {
@@ -210,13 +232,21 @@ impl Hub {
     fn read_events(&self) -> Vec<Waker> {
         use rustix::fs::inotify::{ReadFlags, Reader};
         let mut wakers = Vec::new();
-        let Some(inotify) = &self.inotify else { return wakers };
+        let Some(inotify) = &self.inotify else {
+            return wakers;
+        };
         let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
         let mut reader = Reader::new(inotify, &mut buffer);
         while let Ok(event) = reader.next() {
             let state = self.state();
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                wakers.extend(state.watched.values().flatten().filter_map(|signal| signal.fire()));
+                wakers.extend(
+                    state
+                        .watched
+                        .values()
+                        .flatten()
+                        .filter_map(|signal| signal.fire()),
+                );
             } else if let Some(signals) = state.watched.get(&event.wd()) {
                 wakers.extend(signals.iter().filter_map(|signal| signal.fire()));
             }
@@ -309,7 +339,9 @@ impl Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         let mut state = self.hub.state();
-        let Some(signals) = state.watched.get_mut(&self.descriptor) else { return };
+        let Some(signals) = state.watched.get_mut(&self.descriptor) else {
+            return;
+        };
         signals.retain(|signal| !Arc::ptr_eq(signal, &self.signal));
         if signals.is_empty() {
             state.watched.remove(&self.descriptor);

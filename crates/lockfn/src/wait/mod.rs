@@ -46,12 +46,7 @@ const UNKNOWN_HOLDER: Duration = Duration::from_secs(1);
 
 impl Looks {
     /// Waits for the next reason to try; the lock was busy a moment ago.
-    pub(crate) async fn next(
-        &mut self,
-        opened: &Opened,
-        watch: &Watch,
-        deadline: Option<Instant>,
-    ) {
+    pub(crate) async fn next(&mut self, opened: &Opened, watch: &Watch, deadline: Option<Instant>) {
         let look = self.after_event.or_else(|| {
             let known = Head::read(&opened.fd).is_some_and(|head| head.seems_alive());
             (!known).then_some(UNKNOWN_HOLDER)

@@ -39,7 +39,12 @@ pub(crate) struct Turn {
 
 impl Queue {
     pub(crate) fn new() -> Self {
-        Self { line: Mutex::new(Line { next: 0, places: VecDeque::new() }) }
+        Self {
+            line: Mutex::new(Line {
+                next: 0,
+                places: VecDeque::new(),
+            }),
+        }
     }
 
     /// A place at the end of the line.
@@ -48,7 +53,10 @@ impl Queue {
             let mut line = queue.line.lock().unwrap_or_else(PoisonError::into_inner);
             let ticket = line.next;
             line.next += 1;
-            line.places.push_back(Waiting { ticket, waker: None });
+            line.places.push_back(Waiting {
+                ticket,
+                waker: None,
+            });
             ticket
         };
         Turn { queue, ticket }
@@ -58,11 +66,23 @@ impl Queue {
 impl Turn {
     /// Ready once everybody before has left.
     pub(crate) fn poll_first(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut line = self.queue.line.lock().unwrap_or_else(PoisonError::into_inner);
-        if line.places.front().is_some_and(|first| first.ticket == self.ticket) {
+        let mut line = self
+            .queue
+            .line
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if line
+            .places
+            .front()
+            .is_some_and(|first| first.ticket == self.ticket)
+        {
             return Poll::Ready(());
         }
-        if let Some(place) = line.places.iter_mut().find(|place| place.ticket == self.ticket) {
+        if let Some(place) = line
+            .places
+            .iter_mut()
+            .find(|place| place.ticket == self.ticket)
+        {
             place.waker = Some(cx.waker().clone());
         }
         Poll::Pending
@@ -72,8 +92,15 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         let next = {
-            let mut line = self.queue.line.lock().unwrap_or_else(PoisonError::into_inner);
-            let was_first = line.places.front().is_some_and(|first| first.ticket == self.ticket);
+            let mut line = self
+                .queue
+                .line
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let was_first = line
+                .places
+                .front()
+                .is_some_and(|first| first.ticket == self.ticket);
             line.places.retain(|place| place.ticket != self.ticket);
             match line.places.front_mut() {
                 Some(first) if was_first => first.waker.take(),

@@ -24,7 +24,12 @@ impl Actor {
 
     pub(crate) fn start_as(mut program: Command, role: &str, words: &[&str]) -> Self {
         let mut child = program
-            .args(["actor::plays_its_role", "--exact", "--nocapture", "--test-threads=1"])
+            .args([
+                "actor::plays_its_role",
+                "--exact",
+                "--nocapture",
+                "--test-threads=1",
+            ])
             .env("LOCKFN_TEST_ROLE", role)
             .env("LOCKFN_TEST_WORDS", words.join("\u{1f}"))
             .stdin(Stdio::piped())
@@ -33,7 +38,11 @@ impl Actor {
             .unwrap();
         let input = child.stdin.take();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Self { child, input, lines }
+        Self {
+            child,
+            input,
+            lines,
+        }
     }
 
     pub(crate) fn id(&self) -> u32 {
@@ -43,7 +52,11 @@ impl Actor {
     /// The next report.
     pub(crate) fn hears(&mut self) -> String {
         loop {
-            let line = self.lines.next().expect("the actor ended without a report").unwrap();
+            let line = self
+                .lines
+                .next()
+                .expect("the actor ended without a report")
+                .unwrap();
             if let Some((_, report)) = line.split_once("report: ") {
                 return report.to_owned();
             }
@@ -77,18 +90,27 @@ pub(crate) fn report(text: impl std::fmt::Display) {
 
 /// Waits until the test says so (or has gone).
 pub(crate) fn wait_for_go() {
-    std::io::stdin().lock().read_line(&mut String::new()).unwrap();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut String::new())
+        .unwrap();
 }
 
 #[test]
 fn plays_its_role() {
-    let Ok(role) = std::env::var("LOCKFN_TEST_ROLE") else { return };
+    let Ok(role) = std::env::var("LOCKFN_TEST_ROLE") else {
+        return;
+    };
     let words = std::env::var("LOCKFN_TEST_WORDS").unwrap();
     let words: Vec<&str> = words.split('\u{1f}').collect();
     match (role.as_str(), words.as_slice()) {
         ("hold", [path]) => {
             let guard = LockFile::at(path).lock().unwrap();
-            report(format!("holding {} abandoned {}", guard.token(), guard.abandoned().is_some()));
+            report(format!(
+                "holding {} abandoned {}",
+                guard.token(),
+                guard.abandoned().is_some()
+            ));
             wait_for_go();
             drop(guard);
             report("released");
@@ -134,7 +156,7 @@ fn count(how: &str, path: &Path, counter: &Path) {
     let lock = LockFile::at(path);
     let guard = match how {
         "sync" => lock.lock().unwrap(),
-        "timed" => lock.lock_within(Duration::from_secs(60)).unwrap().unwrap(),
+        "timed" => lock.lock_within(Duration::from_mins(1)).unwrap().unwrap(),
         "async" => futures_lite(lock.lock_async()).unwrap(),
         "shared-then" => {
             drop(lock.acquire(Kind::Shared, Wait::Forever).unwrap().unwrap());
@@ -158,7 +180,10 @@ pub(crate) fn futures_lite<F: std::future::Future>(future: F) -> F::Output {
     let waker = std::sync::Arc::new(Unpark(std::thread::current())).into();
     let mut future = std::pin::pin!(future);
     loop {
-        match future.as_mut().poll(&mut std::task::Context::from_waker(&waker)) {
+        match future
+            .as_mut()
+            .poll(&mut std::task::Context::from_waker(&waker))
+        {
             std::task::Poll::Ready(output) => return output,
             std::task::Poll::Pending => std::thread::park(),
         }

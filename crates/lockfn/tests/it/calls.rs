@@ -27,19 +27,31 @@ pub(crate) fn skip(id: &str, body: Body<'_>) -> Result<Outcome<()>, LockError> {
 }
 
 #[lock_function(mode = "skip", delay = pause, key = id)]
-pub(crate) fn skip_pause(id: &str, pause: Duration, body: Body<'_>) -> Result<Outcome<()>, LockError> {
+pub(crate) fn skip_pause(
+    id: &str,
+    pause: Duration,
+    body: Body<'_>,
+) -> Result<Outcome<()>, LockError> {
     body();
     Ok(Outcome::Ran(()))
 }
 
 #[lock_function(mode = "wait", delay = pause, key = id)]
-pub(crate) fn wait_pause(id: &str, pause: Duration, body: Body<'_>) -> Result<Outcome<()>, LockError> {
+pub(crate) fn wait_pause(
+    id: &str,
+    pause: Duration,
+    body: Body<'_>,
+) -> Result<Outcome<()>, LockError> {
     body();
     Ok(Outcome::Ran(()))
 }
 
 #[lock_function(mode = "wait", timeout = limit, key = id)]
-pub(crate) fn wait_at_most(id: &str, limit: Duration, body: Body<'_>) -> Result<Outcome<()>, LockError> {
+pub(crate) fn wait_at_most(
+    id: &str,
+    limit: Duration,
+    body: Body<'_>,
+) -> Result<Outcome<()>, LockError> {
     body();
     Ok(Outcome::Ran(()))
 }
@@ -51,7 +63,12 @@ pub(crate) fn only_now(id: &str, body: Body<'_>) -> Result<Outcome<()>, LockErro
 }
 
 /// One of the above, by name.
-pub(crate) fn call(which: &str, id: &str, time: Duration, body: Body<'_>) -> Result<Outcome<()>, LockError> {
+pub(crate) fn call(
+    which: &str,
+    id: &str,
+    time: Duration,
+    body: Body<'_>,
+) -> Result<Outcome<()>, LockError> {
     match which {
         "skip" => skip(id, body),
         "skip_pause" => skip_pause(id, time, body),

@@ -15,7 +15,11 @@ fn direct(depth: u8) -> R<u8> {
 
 #[lock_function(mode = "wait", reentrant)]
 fn reentrant(depth: u64) -> R<u64> {
-    if depth == 0 { Ok(1) } else { Ok(depth * reentrant(depth - 1)?) }
+    if depth == 0 {
+        Ok(1)
+    } else {
+        Ok(depth * reentrant(depth - 1)?)
+    }
 }
 
 #[lock_function(mode = "wait", key = "m")]
@@ -35,7 +39,11 @@ fn with_callback(callback: &mut dyn FnMut() -> R<u8>) -> R<u8> {
 
 #[lock_function(mode = "skip", delay = 3600)]
 fn skipping(depth: u8) -> R<Outcome<u8>> {
-    if depth == 0 { Ok(Outcome::Ran(7)) } else { skipping(depth - 1) }
+    if depth == 0 {
+        Ok(Outcome::Ran(7))
+    } else {
+        skipping(depth - 1)
+    }
 }
 
 #[lock_function(mode = "wait", path = path)]
@@ -45,7 +53,11 @@ fn at_path(path: &std::path::Path, then: Option<&std::path::Path>) -> R<()> {
 
 #[lock_function(mode = "wait")]
 async fn in_task(depth: u8) -> R<u8> {
-    if depth == 0 { Ok(0) } else { Box::pin(in_task(depth - 1)).await }
+    if depth == 0 {
+        Ok(0)
+    } else {
+        Box::pin(in_task(depth - 1)).await
+    }
 }
 
 #[lock_function(mode = "wait")]
@@ -61,7 +73,10 @@ fn recursion_is_an_error_and_the_lock_is_free_afterwards() {
         assert!(matches!(direct(3), Err(LockError::WouldDeadlock { .. })));
         assert!(matches!(mutual(2), Err(LockError::WouldDeadlock { .. })));
         let inner = &mut || with_callback(&mut || Ok(0));
-        assert!(matches!(with_callback(inner), Err(LockError::WouldDeadlock { .. })));
+        assert!(matches!(
+            with_callback(inner),
+            Err(LockError::WouldDeadlock { .. })
+        ));
         assert_eq!(direct(0).unwrap(), 0);
     }
 }
@@ -71,7 +86,13 @@ fn recursion_of_a_skipping_function_is_skipped_as_recursive_even_with_a_delay() 
     calls::locks();
     let outcome = skipping(1).unwrap();
     assert_eq!(outcome.skipped().unwrap().reason, SkipReason::Recursive);
-    assert!(outcome.skipped().unwrap().to_string().starts_with("skipped, recursive"));
+    assert!(
+        outcome
+            .skipped()
+            .unwrap()
+            .to_string()
+            .starts_with("skipped, recursive")
+    );
     assert_eq!(skipping(0).unwrap().ran(), Some(7));
 }
 
@@ -106,7 +127,10 @@ fn another_thread_is_not_taken_for_recursion() {
 #[tokio::test(flavor = "current_thread")]
 async fn a_task_that_awaits_itself_is_recursion_and_siblings_are_not() {
     calls::locks();
-    assert!(matches!(in_task(2).await, Err(LockError::WouldDeadlock { .. })));
+    assert!(matches!(
+        in_task(2).await,
+        Err(LockError::WouldDeadlock { .. })
+    ));
     // Two futures of one task, and two tasks of one thread.
     let (one, two) = tokio::join!(slow(), slow());
     one.and(two).unwrap();

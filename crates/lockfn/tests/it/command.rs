@@ -47,8 +47,13 @@ impl Holder {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(wrapper.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        Self { wrapper, command: line.trim().parse().unwrap() }
+        BufReader::new(wrapper.stdout.take().unwrap())
+            .read_line(&mut line)
+            .unwrap();
+        Self {
+            wrapper,
+            command: line.trim().parse().unwrap(),
+        }
     }
 
     fn end(mut self) -> i32 {
@@ -76,8 +81,14 @@ fn the_exit_code_is_the_commands_or_says_why_it_did_not_run() {
         (&["-n", "a", "--no-inherit", "--", "true"], 0),
         (&["-n", "a", "--", "no-such-command-anywhere"], 127),
         (&["-n", "a", "--", "/"], 126),
-        (&["-n", "a", "--exec", "--", "no-such-command-anywhere"], 127),
-        (&["-n", "a", "--cooldown", "3600", "--skip", "--", "true"], 75),
+        (
+            &["-n", "a", "--exec", "--", "no-such-command-anywhere"],
+            127,
+        ),
+        (
+            &["-n", "a", "--cooldown", "3600", "--skip", "--", "true"],
+            75,
+        ),
         (&["-f", "/no/such/dir/lock", "--", "true"], 71),
         (&["-f", "/dev/null", "--", "true"], 71),
         (&["--help"], 0),
@@ -102,7 +113,12 @@ fn the_exit_code_is_the_commands_or_says_why_it_did_not_run() {
         let output = run(dir, arguments);
         assert_eq!(code(&output), expected, "{arguments:?}: {}", err(&output));
         let explains = matches!(expected, 64 | 71 | 126 | 127);
-        assert_eq!(!err(&output).is_empty(), explains, "{arguments:?}: {}", err(&output));
+        assert_eq!(
+            !err(&output).is_empty(),
+            explains,
+            "{arguments:?}: {}",
+            err(&output)
+        );
     }
 }
 
@@ -116,14 +132,38 @@ fn a_busy_lock_is_skipped_tried_or_waited_for_and_the_holder_named() {
     assert_eq!((code(&skipped), err(&skipped).as_str()), (75, ""));
     let verbose = run(dir, &["-n", "demo", "--skip", "-v", "--", "true"]);
     assert_eq!(code(&verbose), 75);
-    assert!(err(&verbose).contains(&named) && err(&verbose).contains("sh -c echo"), "{}", err(&verbose));
+    assert!(
+        err(&verbose).contains(&named) && err(&verbose).contains("sh -c echo"),
+        "{}",
+        err(&verbose)
+    );
     let tried = run(dir, &["-n", "demo", "--try", "--", "true"]);
-    assert!(code(&tried) == 75 && err(&tried).contains(&named), "{}", err(&tried));
-    let late = run(dir, &["-n", "demo", "--timeout", "0.05", "-v", "--", "true"]);
-    assert!(code(&late) == 75 && err(&late).contains("gave up on lock `demo`"), "{}", err(&late));
-    assert_eq!(code(&run(dir, &["-n", "demo", "--skip", "-E", "3", "--", "true"])), 3);
+    assert!(
+        code(&tried) == 75 && err(&tried).contains(&named),
+        "{}",
+        err(&tried)
+    );
+    let late = run(
+        dir,
+        &["-n", "demo", "--timeout", "0.05", "-v", "--", "true"],
+    );
+    assert!(
+        code(&late) == 75 && err(&late).contains("gave up on lock `demo`"),
+        "{}",
+        err(&late)
+    );
+    assert_eq!(
+        code(&run(
+            dir,
+            &["-n", "demo", "--skip", "-E", "3", "--", "true"]
+        )),
+        3
+    );
     // Another key and another name are free.
-    assert_eq!(code(&run(dir, &["-n", "demo", "-k", "1", "--try", "--", "true"])), 0);
+    assert_eq!(
+        code(&run(dir, &["-n", "demo", "-k", "1", "--try", "--", "true"])),
+        0
+    );
     assert_eq!(code(&run(dir, &["-n", "other", "--try", "--", "true"])), 0);
     let status = run(dir, &["status", "-n", "demo"]);
     assert!(code(&status) == 75 && String::from_utf8_lossy(&status.stdout).contains(&named));
@@ -136,8 +176,13 @@ fn a_busy_lock_is_skipped_tried_or_waited_for_and_the_holder_named() {
         .unwrap();
     let mut said = String::new();
     let mut waiter = waiter;
-    BufReader::new(waiter.stderr.as_mut().unwrap()).read_line(&mut said).unwrap();
-    assert!(said.contains("waiting for lock `demo`") && said.contains(&named), "{said}");
+    BufReader::new(waiter.stderr.as_mut().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    assert!(
+        said.contains("waiting for lock `demo`") && said.contains(&named),
+        "{said}"
+    );
     assert_eq!(holder.end(), 0);
     let output = waiter.wait_with_output().unwrap();
     assert_eq!(output.stdout, b"ran\n");
@@ -160,7 +205,10 @@ fn a_skipped_command_with_a_delay_pauses_after_the_holders_end() {
     assert_eq!(holder.end(), 0);
     let ended = lock.last_holder().unwrap().ended_ms;
     let status = skipping.wait_with_output().unwrap().status;
-    let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_millis() as u64;
+    let now = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap()
+        .as_millis() as u64;
     assert_eq!(status.code(), Some(75));
     assert!(now >= ended + 299, "left {} ms after the end", now - ended);
 }
@@ -172,7 +220,10 @@ fn until_watched_by(pid: u32) {
             .and_then(|entry| fs::read_to_string(entry.path()).ok())
             .is_some_and(|info| info.lines().any(|line| line.starts_with("inotify wd")))
     };
-    while !fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap().any(watches) {
+    while !fs::read_dir(format!("/proc/{pid}/fdinfo"))
+        .unwrap()
+        .any(watches)
+    {
         std::thread::yield_now();
     }
 }
@@ -195,8 +246,15 @@ fn killing_the_wrapper_does_not_free_the_lock_under_a_running_command() {
         .unwrap();
     drop(input);
     let output = waiter.wait_with_output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), holder.wrapper.id().to_string());
-    assert!(err(&output).contains("died in its work"), "{}", err(&output));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        holder.wrapper.id().to_string()
+    );
+    assert!(
+        err(&output).contains("died in its work"),
+        "{}",
+        err(&output)
+    );
     assert_eq!(err(&run(dir, &["-n", "demo", "--", "true"])), "");
 }
 
@@ -206,7 +264,10 @@ fn a_daemon_left_behind_does_not_keep_the_lock() {
     let dir = dir.path();
     let script = "sleep 300 >/dev/null 2>&1 </dev/null & echo $!";
     let output = run(dir, &["-n", "demo", "--", "sh", "-c", script]);
-    let daemon: u32 = String::from_utf8_lossy(&output.stdout).trim().parse().unwrap();
+    let daemon: u32 = String::from_utf8_lossy(&output.stdout)
+        .trim()
+        .parse()
+        .unwrap();
     assert_eq!(code(&run(dir, &["-n", "demo", "--try", "--", "true"])), 0);
     kill(daemon, libc::SIGKILL);
 }
@@ -242,7 +303,10 @@ fn a_stopped_holder_keeps_the_lock() {
     for pid in [holder.wrapper.id(), holder.command] {
         kill(pid, libc::SIGSTOP);
     }
-    assert_eq!(code(&run(dir, &["-n", "demo", "--timeout", "0.2", "--", "true"])), 75);
+    assert_eq!(
+        code(&run(dir, &["-n", "demo", "--timeout", "0.2", "--", "true"])),
+        75
+    );
     for pid in [holder.wrapper.id(), holder.command] {
         kill(pid, libc::SIGCONT);
     }
@@ -254,13 +318,36 @@ fn a_stopped_holder_keeps_the_lock() {
 fn the_command_shares_the_lock_of_the_library_and_passes_the_token_on() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
-    let lock = LockDir::private(dir.join("locks")).unwrap().keyed("demo", "k");
+    let lock = LockDir::private(dir.join("locks"))
+        .unwrap()
+        .keyed("demo", "k");
     let guard = lock.lock().unwrap();
-    assert_eq!(code(&run(dir, &["-n", "demo", "-k", "k", "--skip", "--", "true"])), 75);
+    assert_eq!(
+        code(&run(
+            dir,
+            &["-n", "demo", "-k", "k", "--skip", "--", "true"]
+        )),
+        75
+    );
     let token = guard.token();
     drop(guard);
-    let output = run(dir, &["-n", "demo", "-k", "k", "--", "sh", "-c", "echo $LOCKFN_TOKEN"]);
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), (token + 1).to_string());
+    let output = run(
+        dir,
+        &[
+            "-n",
+            "demo",
+            "-k",
+            "k",
+            "--",
+            "sh",
+            "-c",
+            "echo $LOCKFN_TOKEN",
+        ],
+    );
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        (token + 1).to_string()
+    );
     assert_eq!(lock.last_holder().unwrap().state, State::Done);
 }
 
@@ -307,14 +394,26 @@ fn ls_names_all_locks_and_gc_removes_only_unused_ones() {
     // Cleaners and people may leave other files.
     fs::write(dir.join("locks/README"), "").unwrap();
     let listed = String::from_utf8(run(dir, &["ls"]).stdout).unwrap();
-    let line = |name: &str| listed.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    let line = |name: &str| {
+        listed
+            .lines()
+            .find(|line| line.contains(name))
+            .unwrap()
+            .to_owned()
+    };
     assert_eq!(listed.lines().count(), 4, "{listed}");
     assert!(line("held one").starts_with("held"));
     assert!(line("free@42").starts_with("free"));
     assert!(line("  died  ").starts_with("died"), "{listed}");
     assert_eq!(run(dir, &["gc"]).stdout, b"removed 0, kept 3\n");
-    assert_eq!(run(dir, &["gc", "--older-than", "0"]).stdout, b"removed 2, kept 1\n");
-    assert_eq!(code(&run(dir, &["-n", "held one", "--skip", "--", "true"])), 75);
+    assert_eq!(
+        run(dir, &["gc", "--older-than", "0"]).stdout,
+        b"removed 2, kept 1\n"
+    );
+    assert_eq!(
+        code(&run(dir, &["-n", "held one", "--skip", "--", "true"])),
+        75
+    );
     assert_eq!(holder.end(), 0);
 }
 
@@ -327,20 +426,37 @@ fn doctor_finds_a_healthy_directory_healthy_and_an_open_one_bad() {
     let healthy = run(dir, &["doctor"]);
     let text = String::from_utf8(healthy.stdout.clone()).unwrap();
     assert_eq!(code(&healthy), 0, "{text}");
-    assert!(text.contains("locks: they exclude") && text.contains("files: 1 locks, 0 held"), "{text}");
+    assert!(
+        text.contains("locks: they exclude") && text.contains("files: 1 locks, 0 held"),
+        "{text}"
+    );
     fs::set_permissions(dir.join("locks"), fs::Permissions::from_mode(0o777)).unwrap();
     let open = run(dir, &["doctor"]);
     let text = String::from_utf8(open.stdout.clone()).unwrap();
     assert_eq!(code(&open), 71);
-    assert!(text.contains("BAD") && text.contains("others can write to it"), "{text}");
+    assert!(
+        text.contains("BAD") && text.contains("others can write to it"),
+        "{text}"
+    );
 }
 
 #[test]
 fn help_is_complete() {
     let dir = tempfile::tempdir().unwrap();
     let help = String::from_utf8(run(dir.path(), &["--help"]).stdout).unwrap();
-    for section in ["NAME", "SYNOPSIS", "EXIT STATUS", "ENVIRONMENT", "FILES", "EXAMPLES", "LIMITS"] {
-        assert!(help.contains(&format!("\n{section}\n")) || help.starts_with(section), "{section}");
+    for section in [
+        "NAME",
+        "SYNOPSIS",
+        "EXIT STATUS",
+        "ENVIRONMENT",
+        "FILES",
+        "EXAMPLES",
+        "LIMITS",
+    ] {
+        assert!(
+            help.contains(&format!("\n{section}\n")) || help.starts_with(section),
+            "{section}"
+        );
     }
     assert!(help.lines().all(|line| line.len() <= 80));
 }
@@ -348,7 +464,11 @@ fn help_is_complete() {
 #[test]
 fn a_reader_who_has_gone_is_no_error() {
     let dir = tempfile::tempdir().unwrap();
-    let mut child = lockfn(dir.path()).arg("--help").stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = lockfn(dir.path())
+        .arg("--help")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().success());
 }

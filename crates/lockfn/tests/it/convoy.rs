@@ -31,8 +31,15 @@ fn a_steady_stream_of_callers_neither_starves_the_function_nor_queues_up() {
             })
         })
         .collect();
-    let longest = calls.into_iter().map(|call| call.join().unwrap()).max().unwrap();
+    let longest = calls
+        .into_iter()
+        .map(|call| call.join().unwrap())
+        .max()
+        .unwrap();
     assert!(RUNS.load(SeqCst) >= 6, "ran {} times", RUNS.load(SeqCst));
     // 50 ms of scheduling on a quiet machine; this one may be busy.
-    assert!(longest < BODY + Duration::from_millis(200 + 250), "{longest:?}");
+    assert!(
+        longest < BODY + Duration::from_millis(200 + 250),
+        "{longest:?}"
+    );
 }

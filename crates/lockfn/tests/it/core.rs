@@ -1,7 +1,10 @@
 //! `LockFile` and its guard.
 
 use std::{
-    sync::{Arc, Barrier, atomic::{AtomicUsize, Ordering::SeqCst}},
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -62,7 +65,7 @@ fn waiters_of_all_kinds_get_it_from_a_killed_holder() {
             thread::spawn(move || {
                 let guard = match how {
                     "sync" => lock.lock(),
-                    "timed" => lock.lock_within(Duration::from_secs(60)).map(Option::unwrap),
+                    "timed" => lock.lock_within(Duration::from_mins(1)).map(Option::unwrap),
                     _ => futures_lite(lock.lock_async()),
                 };
                 let guard = guard.unwrap();
@@ -74,7 +77,11 @@ fn waiters_of_all_kinds_get_it_from_a_killed_holder() {
         let killed = Instant::now();
         holder.kill();
         let entered = waiter.join().unwrap();
-        assert!(entered - killed < Duration::from_millis(900), "{how}: {:?}", entered - killed);
+        assert!(
+            entered - killed < Duration::from_millis(900),
+            "{how}: {:?}",
+            entered - killed
+        );
     }
 }
 
@@ -86,12 +93,18 @@ pub(crate) fn until_waiting(lock: &LockFile) {
     let watched = format!("ino:{inode:x} ");
     loop {
         let table = std::fs::read_to_string("/proc/locks").unwrap();
-        if table.lines().any(|line| line.contains("->") && line.contains(&queued)) {
+        if table
+            .lines()
+            .any(|line| line.contains("->") && line.contains(&queued))
+        {
             return;
         }
         for entry in std::fs::read_dir("/proc/self/fdinfo").unwrap() {
             let info = std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
-            if info.lines().any(|line| line.starts_with("inotify") && line.contains(&watched)) {
+            if info
+                .lines()
+                .any(|line| line.starts_with("inotify") && line.contains(&watched))
+            {
                 return;
             }
         }
@@ -104,9 +117,17 @@ fn a_limit_is_kept_and_the_lock_is_not_taken_later() {
     let (_dir, lock) = place();
     let guard = lock.lock().unwrap();
     let start = Instant::now();
-    assert!(lock.lock_within(Duration::from_millis(80)).unwrap().is_none());
+    assert!(
+        lock.lock_within(Duration::from_millis(80))
+            .unwrap()
+            .is_none()
+    );
     assert!(start.elapsed() >= Duration::from_millis(80));
-    assert!(futures_lite(lock.lock_within_async(Duration::from_millis(80))).unwrap().is_none());
+    assert!(
+        futures_lite(lock.lock_within_async(Duration::from_millis(80)))
+            .unwrap()
+            .is_none()
+    );
     drop(guard);
     assert!(!lock.is_held().unwrap());
 }
@@ -117,7 +138,11 @@ fn a_file_that_does_not_exist_is_not_held_and_not_created() {
     assert!(!lock.is_held().unwrap());
     assert!(lock.last_holder().is_none());
     assert!(!lock.path().exists());
-    assert!(!LockFile::at(dir.path().join("no/such/dir/x.lock")).is_held().unwrap());
+    assert!(
+        !LockFile::at(dir.path().join("no/such/dir/x.lock"))
+            .is_held()
+            .unwrap()
+    );
 }
 
 #[test]
@@ -160,7 +185,7 @@ fn threads_exclude_each_other() {
                 for _ in 0..200 {
                     let guard = match number % 3 {
                         0 => lock.lock().unwrap(),
-                        1 => lock.lock_within(Duration::from_secs(60)).unwrap().unwrap(),
+                        1 => lock.lock_within(Duration::from_mins(1)).unwrap().unwrap(),
                         _ => futures_lite(lock.lock_async()).unwrap(),
                     };
                     assert_eq!(inside.fetch_add(1, SeqCst), 0);
@@ -177,9 +202,23 @@ fn no_update_is_lost_by_eight_processes_that_wait_in_different_ways() {
     let (dir, lock) = place();
     let counter = dir.path().join("counter");
     std::fs::write(&counter, "0").unwrap();
-    let actors: Vec<_> = ["sync", "timed", "async", "shared-then", "sync", "timed", "async", "timed"]
-        .map(|how| Actor::start("count", &[how, &text(&lock), counter.to_str().unwrap(), "2000"]))
-        .into();
+    let actors: Vec<_> = [
+        "sync",
+        "timed",
+        "async",
+        "shared-then",
+        "sync",
+        "timed",
+        "async",
+        "timed",
+    ]
+    .map(|how| {
+        Actor::start(
+            "count",
+            &[how, &text(&lock), counter.to_str().unwrap(), "2000"],
+        )
+    })
+    .into();
     for actor in actors {
         actor.ends();
     }
@@ -208,8 +247,12 @@ fn names_of_one_directory_are_separate_locks_and_keys_too() {
         assert!(other.try_lock().unwrap().is_some());
     }
     assert_eq!(held.name(), "a");
-    let names: Vec<_> =
-        dir.locks().unwrap().iter().map(|lock| lock.last_holder().unwrap().lock).collect();
+    let names: Vec<_> = dir
+        .locks()
+        .unwrap()
+        .iter()
+        .map(|lock| lock.last_holder().unwrap().lock)
+        .collect();
     assert_eq!(names.len(), 4);
     assert!(names.contains(&"a@1".to_owned()));
 }

@@ -1,8 +1,7 @@
 //! Lock files that are deleted, renamed or replaced, and files nobody uses.
 
 use std::{
-    fs,
-    thread,
+    fs, thread,
     time::{Duration, Instant, SystemTime},
 };
 
@@ -40,7 +39,10 @@ fn a_waiter_on_a_deleted_or_replaced_file_never_overlaps_a_newcomer() {
             drop(holder);
             let newcomer = enter(&newcomer, "sync");
             let (one, two) = (waiter.join().unwrap(), newcomer.join().unwrap());
-            assert!(one.1 <= two.0 || two.1 <= one.0, "{how}, {waiting}: overlap");
+            assert!(
+                one.1 <= two.0 || two.1 <= one.0,
+                "{how}, {waiting}: overlap"
+            );
         }
     }
 }
@@ -51,7 +53,7 @@ fn enter(lock: &LockFile, waiting: &'static str) -> thread::JoinHandle<(Instant,
     thread::spawn(move || {
         let guard = match waiting {
             "sync" => lock.lock().unwrap(),
-            "timed" => lock.lock_within(Duration::from_secs(60)).unwrap().unwrap(),
+            "timed" => lock.lock_within(Duration::from_mins(1)).unwrap().unwrap(),
             _ => futures_lite(lock.lock_async()).unwrap(),
         };
         let entered = Instant::now();
@@ -95,11 +97,21 @@ fn a_lock_directory_that_is_deleted_is_made_again() {
 fn using_a_lock_makes_its_file_new_for_cleaners() {
     let (_dir, lock) = place();
     drop(lock.lock().unwrap());
-    let year_2001 = SystemTime::UNIX_EPOCH + Duration::from_secs(31 * 365 * 86400);
-    fs::File::options().write(true).open(lock.path()).unwrap().set_modified(year_2001).unwrap();
+    let year_2001 = SystemTime::UNIX_EPOCH + Duration::from_hours(31 * 365 * 24);
+    fs::File::options()
+        .write(true)
+        .open(lock.path())
+        .unwrap()
+        .set_modified(year_2001)
+        .unwrap();
     drop(lock.lock().unwrap());
-    let age = fs::metadata(lock.path()).unwrap().modified().unwrap().elapsed().unwrap_or_default();
-    assert!(age < Duration::from_secs(3600), "{age:?}");
+    let age = fs::metadata(lock.path())
+        .unwrap()
+        .modified()
+        .unwrap()
+        .elapsed()
+        .unwrap_or_default();
+    assert!(age < Duration::from_hours(1), "{age:?}");
 }
 
 #[test]
@@ -109,7 +121,7 @@ fn only_unused_files_are_removed() {
     let guard = lock.lock().unwrap();
     assert!(!lock.remove_if_unused(Duration::ZERO).unwrap());
     drop(guard);
-    assert!(!lock.remove_if_unused(Duration::from_secs(3600)).unwrap());
+    assert!(!lock.remove_if_unused(Duration::from_hours(1)).unwrap());
     let before = lock.last_holder().unwrap().token;
     assert!(lock.remove_if_unused(Duration::ZERO).unwrap());
     assert!(!lock.path().exists());
@@ -162,7 +174,10 @@ fn a_quiet_file_that_is_replaced_between_two_holds_is_noticed() {
             }
             let guard = lock.try_lock().unwrap().unwrap();
             assert!(guard.is_current(), "round {round}");
-            assert!(LockFile::at(lock.path()).try_lock().unwrap().is_none(), "round {round}");
+            assert!(
+                LockFile::at(lock.path()).try_lock().unwrap().is_none(),
+                "round {round}"
+            );
         }
     }
 }
@@ -182,7 +197,7 @@ fn a_file_replaced_again_and_again_under_many_callers_lets_one_in_at_a_time() {
                 for round in 0..300 {
                     let guard = match (number + round) % 3 {
                         0 => lock.lock().unwrap(),
-                        1 => lock.lock_within(Duration::from_secs(60)).unwrap().unwrap(),
+                        1 => lock.lock_within(Duration::from_mins(1)).unwrap().unwrap(),
                         _ => futures_lite(lock.lock_async()).unwrap(),
                     };
                     assert_eq!(inside.fetch_add(1, order), 0);

@@ -29,13 +29,17 @@ pub(crate) fn act(role: &str, words: &[&str]) {
             report(child.id());
             wait_for_go();
             child.kill().unwrap();
+            child.wait().unwrap();
         }
         ("interrupted", [path]) => interrupted(&LockFile::at(path)),
         _ => panic!("no role {role}"),
     }
 }
 
-#[expect(unsafe_code, reason = "the child of fork only drops a guard, waits and ends")]
+#[expect(
+    unsafe_code,
+    reason = "the child of fork only drops a guard, waits and ends"
+)]
 fn in_child(body: impl FnOnce()) -> i32 {
     // SAFETY: the child makes system calls on memory of its own and ends with _exit.
     unsafe {
@@ -73,11 +77,17 @@ fn forks(lock: &LockFile) {
     let mut guard = Some(lock.lock().unwrap());
     let child = in_child(|| drop(guard.take()));
     assert_eq!(reap(child), 0);
-    report(format!("child dropped it, held {}", lock.try_lock().unwrap().is_none()));
+    report(format!(
+        "child dropped it, held {}",
+        lock.try_lock().unwrap().is_none()
+    ));
     wait_for_go();
     let child = in_child(wait_to_be_killed);
     drop(guard.take());
-    report(format!("parent dropped it, free {}", lock.try_lock().unwrap().is_some()));
+    report(format!(
+        "parent dropped it, free {}",
+        lock.try_lock().unwrap().is_some()
+    ));
     wait_for_go();
     kill(child);
     reap(child);
@@ -97,7 +107,10 @@ fn forks(lock: &LockFile) {
         assert!(!lock.is_held().unwrap());
     });
     assert_eq!(reap(child), 0);
-    report(format!("child's own hold, abandoned {}", lock.lock().unwrap().abandoned().is_some()));
+    report(format!(
+        "child's own hold, abandoned {}",
+        lock.lock().unwrap().abandoned().is_some()
+    ));
 }
 
 #[test]
@@ -110,7 +123,7 @@ fn a_forked_child_frees_nothing_and_keeps_nothing() {
     let waiter = std::thread::spawn({
         let lock = lock.clone();
         move || {
-            drop(lock.lock_within(Duration::from_secs(60)).unwrap().unwrap());
+            drop(lock.lock_within(Duration::from_mins(1)).unwrap().unwrap());
             Instant::now()
         }
     });

@@ -3,7 +3,10 @@
 use std::{
     ffi::CString,
     fs,
-    os::unix::{fs::{PermissionsExt, symlink}, net::UnixListener},
+    os::unix::{
+        fs::{PermissionsExt, symlink},
+        net::UnixListener,
+    },
     path::Path,
     time::{Duration, Instant},
 };
@@ -37,7 +40,7 @@ impl Best for (Duration, Option<LockError>) {
 fn all_ways(path: &Path, what: &str) -> LockError {
     let lock = LockFile::at(path);
     refused(what, || lock.try_lock().map(drop));
-    refused(what, || lock.lock_within(Duration::from_secs(60)).map(drop));
+    refused(what, || lock.lock_within(Duration::from_mins(1)).map(drop));
     refused(what, || lock.lock().map(drop))
 }
 
@@ -70,14 +73,21 @@ fn symlinks_fifos_sockets_directories_devices_and_hard_links_are_refused() {
         ("one", "hard link"),
     ] {
         let error = all_ways(&at(name), name);
-        assert!(matches!(error, LockError::Insecure { .. }), "{name}: {error}");
+        assert!(
+            matches!(error, LockError::Insecure { .. }),
+            "{name}: {error}"
+        );
         assert!(error.to_string().contains(why), "{name}: {error}");
         assert!(LockFile::at(at(name)).is_held().is_err() || name == "one");
     }
     all_ways(Path::new("/dev/null"), "a device");
     assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
     assert!(!at("missing").exists());
-    assert_eq!(fs::read_to_string(at("one")).unwrap(), "", "the refused file was written to");
+    assert_eq!(
+        fs::read_to_string(at("one")).unwrap(),
+        "",
+        "the refused file was written to"
+    );
 }
 
 #[test]
@@ -85,7 +95,11 @@ fn a_fifo_that_somebody_holds_does_not_hang_us() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("fifo");
     make_fifo(&path);
-    let held = fs::OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let held = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
     held.lock().unwrap();
     all_ways(&path, "a held FIFO");
 }
@@ -100,13 +114,24 @@ fn directories_that_others_can_write_to_are_refused() {
     fs::write(dir.path().join("file"), "").unwrap();
     for name in ["open", "link", "file"] {
         let error = refused(name, || LockDir::private(dir.path().join(name)).map(drop));
-        assert!(matches!(error, LockError::Insecure { .. }), "{name}: {error}");
+        assert!(
+            matches!(error, LockError::Insecure { .. }),
+            "{name}: {error}"
+        );
     }
     // Beside a resource: anybody could swap the file...
-    assert!(matches!(all_ways(&open.join("x.lock"), "open"), LockError::Insecure { .. }));
+    assert!(matches!(
+        all_ways(&open.join("x.lock"), "open"),
+        LockError::Insecure { .. }
+    ));
     // ...but not in a sticky directory.
     fs::set_permissions(&open, fs::Permissions::from_mode(0o1777)).unwrap();
-    assert!(LockFile::at(open.join("x.lock")).try_lock().unwrap().is_some());
+    assert!(
+        LockFile::at(open.join("x.lock"))
+            .try_lock()
+            .unwrap()
+            .is_some()
+    );
     for mode in [0o770, 0o2775, 0o1777] {
         fs::set_permissions(&open, fs::Permissions::from_mode(mode)).unwrap();
         assert!(LockDir::private(&open).is_err(), "mode {mode:o}");
@@ -146,20 +171,38 @@ fn a_record_that_lies_neither_grants_nor_denies() {
     drop(at("done").lock().unwrap());
     let record = |name: &str| fs::read(dir.path().join(name)).unwrap();
     let done = record("done");
-    let lies = [record("living"), record("dead"), record("own"), done[..150].to_vec(), vec![], vec![0; 2000], done];
+    let lies = [
+        record("living"),
+        record("dead"),
+        record("own"),
+        done[..150].to_vec(),
+        vec![],
+        vec![0; 2000],
+        done,
+    ];
     let lock = at("x");
     for lie in lies {
         drop(lock.lock().unwrap());
         fs::write(lock.path(), &lie).unwrap();
         assert!(!lock.is_held().unwrap());
-        let guard = lock.try_lock().unwrap().expect("free, whatever the file says");
+        let guard = lock
+            .try_lock()
+            .unwrap()
+            .expect("free, whatever the file says");
         fs::write(lock.path(), &lie).unwrap();
-        assert!(lock.try_lock().unwrap().is_none(), "held, whatever the file says");
+        assert!(
+            lock.try_lock().unwrap().is_none(),
+            "held, whatever the file says"
+        );
         assert!(lock.is_held().unwrap());
-        assert!(lock.lock_within(Duration::from_millis(20)).unwrap().is_none());
+        assert!(
+            lock.lock_within(Duration::from_millis(20))
+                .unwrap()
+                .is_none()
+        );
         drop(guard);
         fs::write(lock.path(), &lie).unwrap();
-        drop(lock.lock_within(Duration::from_secs(60)).unwrap().unwrap());
+        drop(lock.lock_within(Duration::from_mins(1)).unwrap().unwrap());
     }
     drop(own);
     living.ends();

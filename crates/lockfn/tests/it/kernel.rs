@@ -19,9 +19,13 @@ pub(crate) fn act(role: &str, words: &[&str]) {
             for result in [
                 lock.try_lock().map(|guard| guard.is_some()),
                 lock.lock().map(|_| true),
-                lock.lock_within(Duration::from_secs(1)).map(|guard| guard.is_some()),
+                lock.lock_within(Duration::from_secs(1))
+                    .map(|guard| guard.is_some()),
             ] {
-                assert!(matches!(result, Err(LockError::Unsupported { .. })), "{result:?}");
+                assert!(
+                    matches!(result, Err(LockError::Unsupported { .. })),
+                    "{result:?}"
+                );
             }
             report("refused");
         }
@@ -34,10 +38,14 @@ pub(crate) fn act(role: &str, words: &[&str]) {
             refuse(libc::SYS_inotify_init1, None, libc::EMFILE);
             let (_dir, lock) = place();
             let guard = lock.lock().unwrap();
-            assert!(lock.lock_within(Duration::from_millis(50)).unwrap().is_none());
+            assert!(
+                lock.lock_within(Duration::from_millis(50))
+                    .unwrap()
+                    .is_none()
+            );
             let waiter = std::thread::spawn({
                 let lock = lock.clone();
-                move || lock.lock_within(Duration::from_secs(60)).unwrap().is_some()
+                move || lock.lock_within(Duration::from_mins(1)).unwrap().is_some()
             });
             crate::core::until_waiting(&lock);
             drop(guard);
@@ -53,7 +61,12 @@ pub(crate) fn act(role: &str, words: &[&str]) {
 #[expect(unsafe_code, reason = "prctl has no safe wrapper")]
 fn refuse(call: i64, flag: Option<u32>, errno: i32) {
     let fail = libc::SECCOMP_RET_ERRNO | errno as u32;
-    let step = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
+    let step = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
+        code: code as u16,
+        jt,
+        jf,
+        k,
+    };
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     let ret = libc::BPF_RET | libc::BPF_K;
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
@@ -68,13 +81,22 @@ fn refuse(call: i64, flag: Option<u32>, errno: i32) {
             step(any_bit, flag, 0, 1),
         ]),
     }
-    filter.extend([step(ret, fail, 0, 0), step(ret, libc::SECCOMP_RET_ALLOW, 0, 0)]);
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    filter.extend([
+        step(ret, fail, 0, 0),
+        step(ret, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ]);
+    let program = libc::sock_fprog {
+        len: filter.len() as u16,
+        filter: filter.as_mut_ptr(),
+    };
     // SAFETY: the program outlives the call, which copies it.
     unsafe {
         assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
         let mode = libc::SECCOMP_MODE_FILTER;
-        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program), 0);
+        assert_eq!(
+            libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program),
+            0
+        );
     }
 }
 

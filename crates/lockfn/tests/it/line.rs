@@ -14,7 +14,10 @@ use std::{
 
 use loom::{
     future::block_on,
-    sync::{Arc, atomic::{AtomicUsize, Ordering::SeqCst}},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
     thread,
 };
 use queue::Queue;
@@ -53,9 +56,9 @@ fn one_who_leaves_wakes_the_next_wherever_it_stood() {
             let line = Arc::clone(&line);
             thread::spawn(move || {
                 let turn = Queue::join(line);
-                let mut cx = Context::from_waker(Waker::noop());
+                let cx = Context::from_waker(Waker::noop());
                 // Looks once and goes away, first or not.
-                let _: Poll<()> = turn.poll_first(&mut cx);
+                let _looked: Poll<()> = turn.poll_first(&cx);
             })
         };
         let stayer = {

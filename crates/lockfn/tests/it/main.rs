@@ -2,6 +2,16 @@
 //!
 //! A test that needs other processes starts this very program again in a role (`actor`).
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, an actor reports on its output and is told by its environment"
+)]
+
 mod actor;
 mod calls;
 mod chain;

@@ -37,7 +37,10 @@ fn end_when_waited_for(mut holder: Actor) -> thread::JoinHandle<Instant> {
     })
 }
 
-#[expect(clippy::disallowed_methods, reason = "a caller's pace, not a wait for something")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a caller's pace, not a wait for something"
+)]
 pub(crate) fn pace(time: Duration) {
     thread::sleep(time);
 }
@@ -49,9 +52,12 @@ fn free_every_mode_runs_at_once_without_the_delay() {
         let mut runs = 0;
         let start = Instant::now();
         let outcome =
-            calls::call(which, "free", Duration::from_secs(3600), &mut || runs += 1).unwrap();
+            calls::call(which, "free", Duration::from_hours(1), &mut || runs += 1).unwrap();
         assert!(outcome.ran().is_some() && runs == 1, "{which}");
-        assert!(start.elapsed() < Duration::from_secs(60), "{which} was delayed");
+        assert!(
+            start.elapsed() < Duration::from_mins(1),
+            "{which} was delayed"
+        );
     }
 }
 
@@ -89,18 +95,32 @@ fn busy_skip_with_delay_leaves_after_the_holders_end_and_the_delay() {
             })
         })
         .collect();
-    let left: Vec<_> = leaving.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let left: Vec<_> = leaving
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .collect();
     let ended = ended.join().unwrap();
     for left in &left {
         // The end is stamped just before we can hear of it.
-        assert!(*left + Duration::from_millis(50) >= ended + PAUSE, "left during the pause");
+        assert!(
+            *left + Duration::from_millis(50) >= ended + PAUSE,
+            "left during the pause"
+        );
         assert!(*left - start >= PAUSE);
     }
     let (first, last) = (left.iter().min().unwrap(), left.iter().max().unwrap());
-    assert!(*last - *first < PAUSE, "the delays added up: {:?}", *last - *first);
+    assert!(
+        *last - *first < PAUSE,
+        "the delays added up: {:?}",
+        *last - *first
+    );
     // The window is over: the next call runs.
     let mut ran = false;
-    assert!(!calls::skip_pause("busy-skip-delay", PAUSE, &mut || ran = true).unwrap().is_skipped());
+    assert!(
+        !calls::skip_pause("busy-skip-delay", PAUSE, &mut || ran = true)
+            .unwrap()
+            .is_skipped()
+    );
     assert!(ran);
 }
 
@@ -131,7 +151,10 @@ fn a_skipped_call_pauses_from_now_if_the_holder_died() {
     assert!(outcome.is_skipped());
     assert!(left + Duration::from_millis(50) >= kill.join().unwrap() + PAUSE);
     let mut ran = false;
-    calls::skip_pause("died", PAUSE, &mut || ran = true).unwrap().ran().unwrap();
+    calls::skip_pause("died", PAUSE, &mut || ran = true)
+        .unwrap()
+        .ran()
+        .unwrap();
     assert!(ran);
 }
 
@@ -140,10 +163,12 @@ fn busy_wait_runs_after_the_holder() {
     let holder = holder("wait_pause", "busy-wait");
     let ended = end_when_waited_for(holder);
     let mut entered = None;
-    calls::wait_pause("busy-wait", Duration::ZERO, &mut || entered = Some(Instant::now()))
-        .unwrap()
-        .ran()
-        .unwrap();
+    calls::wait_pause("busy-wait", Duration::ZERO, &mut || {
+        entered = Some(Instant::now());
+    })
+    .unwrap()
+    .ran()
+    .unwrap();
     let ended = ended.join().unwrap();
     assert!(entered.unwrap() + Duration::from_millis(50) >= ended);
 }
@@ -198,11 +223,20 @@ fn busy_wait_gives_up_at_its_timeout_and_names_the_holder() {
     let start = Instant::now();
     let error = calls::wait_at_most("timeout", limit, &mut must_not_run).unwrap_err();
     assert!(start.elapsed() >= limit);
-    let LockError::Timeout { waited, holder: Some(named), .. } = &error else {
+    let LockError::Timeout {
+        waited,
+        holder: Some(named),
+        ..
+    } = &error
+    else {
         panic!("{error}")
     };
     assert!(*waited >= limit && named.pid == holder.id());
-    assert!(error.to_string().contains("gave up on lock `it::calls::wait_at_most@timeout` after 0."));
+    assert!(
+        error
+            .to_string()
+            .contains("gave up on lock `it::calls::wait_at_most@timeout` after 0.")
+    );
     holder.go_on();
     holder.expect("ran");
     holder.ends();
@@ -238,7 +272,12 @@ fn the_bodys_error_and_panic_release_the_lock_and_go_on_to_the_caller() {
     calls::locks();
     assert!(std::panic::catch_unwind(|| fragile(1)).is_err());
     assert_eq!(fragile(2).unwrap(), 2);
-    assert!(fragile(3).unwrap_err().to_string().contains("invalid digit"));
+    assert!(
+        fragile(3)
+            .unwrap_err()
+            .to_string()
+            .contains("invalid digit")
+    );
     assert_eq!(fragile(0).unwrap(), 0);
 }
 
@@ -263,8 +302,14 @@ fn a_cooldown_keeps_runs_apart_contended_or_not() {
     let first = cooled_wait();
     assert!(cooled_wait() - first >= Duration::from_millis(149));
     cooled_skip().ran().unwrap();
-    assert_eq!(cooled_skip().skipped().unwrap().reason, SkipReason::CoolingDown);
-    assert_eq!(cooled_skip().skipped().unwrap().reason, SkipReason::CoolingDown);
+    assert_eq!(
+        cooled_skip().skipped().unwrap().reason,
+        SkipReason::CoolingDown
+    );
+    assert_eq!(
+        cooled_skip().skipped().unwrap().reason,
+        SkipReason::CoolingDown
+    );
     cooled_try().unwrap();
     assert!(matches!(cooled_try(), Err(LockError::CoolingDown { .. })));
 }

@@ -33,7 +33,7 @@ proptest! {
     fn any_name_and_key_make_a_harmless_file_name(name in "(?s).*", key in "(?s).*") {
         for file in [lock_file_name(&name, None), lock_file_name(&name, Some(&key))] {
             prop_assert!(file.len() < 200, "{}", file);
-            prop_assert!(file.ends_with(".lock") && !file.starts_with(['.', '-']));
+            prop_assert!(file.strip_suffix(".lock").is_some() && !file.starts_with(['.', '-']));
             let harmless = |c: char| c.is_ascii_alphanumeric() || "._-@".contains(c);
             prop_assert!(file.chars().all(harmless), "{}", file);
         }
@@ -58,6 +58,7 @@ const BILL: &str = "app.bill@..-..-etc-passwd--d47ad968e75ad8585c752f2808913c35.
 
 type R = Result<String, LockError>;
 
+#[expect(clippy::unnecessary_wraps, reason = "what the functions return")]
 fn own_name() -> R {
     Ok(lockfn::current().unwrap().name)
 }
@@ -167,15 +168,33 @@ fn every_function_has_a_name_of_its_own_and_it_does_not_change() {
         (B.run(), "it::names::B::run"),
         (G(1_u8).only(), "it::names::G<u8>::only"),
         (G(1_u16).only(), "it::names::G<u16>::only"),
-        (G(1_i8).elsewhere(), "it::names::inner::<impl it::names::G<i8>>::elsewhere"),
-        (vec![1_u8].run(), "<alloc::vec::Vec<u8> as it::names::Job>::run"),
-        (vec![1_u16].run(), "<alloc::vec::Vec<u16> as it::names::Job>::run"),
+        (
+            G(1_i8).elsewhere(),
+            "it::names::inner::<impl it::names::G<i8>>::elsewhere",
+        ),
+        (
+            vec![1_u8].run(),
+            "<alloc::vec::Vec<u8> as it::names::Job>::run",
+        ),
+        (
+            vec![1_u16].run(),
+            "<alloc::vec::Vec<u16> as it::names::Job>::run",
+        ),
         ("x".run(), "<&str as it::names::Job>::run"),
         (vec![1_u8].by_default(), "it::names::Job::by_default"),
         (inner::run(), "it::names::inner::run"),
-        (crate::actor::futures_lite(inner::in_task()), "it::names::inner::in_task"),
-        (one(), "it::names::every_function_has_a_name_of_its_own_and_it_does_not_change::one::nested"),
-        (two(), "it::names::every_function_has_a_name_of_its_own_and_it_does_not_change::two::nested"),
+        (
+            crate::actor::futures_lite(inner::in_task()),
+            "it::names::inner::in_task",
+        ),
+        (
+            one(),
+            "it::names::every_function_has_a_name_of_its_own_and_it_does_not_change::one::nested",
+        ),
+        (
+            two(),
+            "it::names::every_function_has_a_name_of_its_own_and_it_does_not_change::two::nested",
+        ),
     ];
     for (name, expected) in names {
         assert_eq!(name.unwrap(), expected);

@@ -7,13 +7,16 @@ use lockfn::{LockError, Outcome, lock_function};
 use crate::calls;
 
 type R<T> = Result<T, LockError>;
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Doc comments and other attributes stay.
 #[lock_function(mode = "wait", delay = HOUR, timeout = HOUR * 2)]
 #[must_use]
 #[inline(never)]
-pub(crate) fn generic<'a, T: Display + ?Sized, const N: usize>(x: &'a T, [a, b]: [u8; 2]) -> R<(&'a T, u8)>
+pub(crate) fn generic<'a, T: Display + ?Sized, const N: usize>(
+    x: &'a T,
+    [a, b]: [u8; 2],
+) -> R<(&'a T, u8)>
 where
     [u8; N]: Clone,
 {
@@ -29,7 +32,11 @@ fn opaque(n: u8) -> Result<impl Display + use<>, LockError> {
 
 #[lock_function(mode = "wait")]
 fn coerced(n: u8) -> R<Box<dyn Display>> {
-    if n == 0 { Ok(Box::new("zero")) } else { Ok(Box::new(n)) }
+    if n == 0 {
+        Ok(Box::new("zero"))
+    } else {
+        Ok(Box::new(n))
+    }
 }
 
 #[lock_function(mode = "wait")]
@@ -139,7 +146,7 @@ fn send<F: Future + Send>(future: F) -> F {
 async fn all_shapes_work() {
     calls::locks();
     assert_eq!(generic::<_, 2>("x", [1, 2]).unwrap().1, 3);
-    assert_eq!(opaque(3).unwrap().to_string(), "3");
+    assert_eq!(format!("{}", opaque(3).unwrap()), "3");
     assert_eq!(coerced(0).unwrap().to_string(), "zero");
     let mut bytes = vec![];
     *borrowed(&mut bytes).unwrap() = 9;
@@ -170,7 +177,11 @@ async fn all_shapes_work() {
 
 #[test]
 fn the_future_of_an_async_call_is_small() {
-    assert!(size_of_val(&async_question("1")) < 1024, "{}", size_of_val(&async_question("1")));
+    assert!(
+        size_of_val(&async_question("1")) < 1024,
+        "{}",
+        size_of_val(&async_question("1"))
+    );
 }
 
 #[test]
@@ -185,7 +196,10 @@ fn the_previous_holders_death_can_be_an_error() {
     let id = holder.id();
     holder.kill();
     let error = careful(lock.path()).unwrap_err();
-    assert!(matches!(&error, LockError::Abandoned { holder, .. } if holder.pid == id), "{error}");
+    assert!(
+        matches!(&error, LockError::Abandoned { holder, .. } if holder.pid == id),
+        "{error}"
+    );
     // Whoever was told has to put things right; the next call runs.
     careful(lock.path()).unwrap();
 }

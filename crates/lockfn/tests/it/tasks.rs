@@ -95,7 +95,11 @@ async fn fifty_cancelled_waiters_leave_nothing_in_the_kernel() {
     let queued = std::fs::read_to_string("/proc/locks").unwrap();
     let inode = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(lock.path()).unwrap());
     let ours = format!(":{inode} ");
-    assert!(!queued.lines().any(|line| line.contains("->") && line.contains(&ours)));
+    assert!(
+        !queued
+            .lines()
+            .any(|line| line.contains("->") && line.contains(&ours))
+    );
     assert!(!is_watched(inode));
     drop(guard);
     let again = lock.try_lock().unwrap();
@@ -104,12 +108,14 @@ async fn fifty_cancelled_waiters_leave_nothing_in_the_kernel() {
 
 fn is_watched(inode: u64) -> bool {
     let watched = format!("ino:{inode:x} ");
-    std::fs::read_dir("/proc/self/fdinfo").unwrap().any(|entry| {
-        std::fs::read_to_string(entry.unwrap().path())
-            .unwrap_or_default()
-            .lines()
-            .any(|line| line.starts_with("inotify") && line.contains(&watched))
-    })
+    std::fs::read_dir("/proc/self/fdinfo")
+        .unwrap()
+        .any(|entry| {
+            std::fs::read_to_string(entry.unwrap().path())
+                .unwrap_or_default()
+                .lines()
+                .any(|line| line.starts_with("inotify") && line.contains(&watched))
+        })
 }
 
 #[test]
@@ -129,7 +135,11 @@ fn a_runtime_ends_at_once_although_its_task_waits_for_a_lock() {
     crate::core::until_waiting(&lock);
     let start = Instant::now();
     drop(runtime);
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
     holder.go_on();
     holder.expect("released");
     assert!(!lock.is_held().unwrap());
@@ -140,9 +150,13 @@ fn a_runtime_ends_at_once_although_its_task_waits_for_a_lock() {
 fn a_cancelled_waiter_in_the_middle_of_the_line_does_not_break_it() {
     let (_dir, lock) = place();
     let guard = lock.lock().unwrap();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
-        let wait = |lock: LockFile| tokio::spawn(async move { drop(lock.lock_async().await.unwrap()) });
+        let wait =
+            |lock: LockFile| tokio::spawn(async move { drop(lock.lock_async().await.unwrap()) });
         let waiters: Vec<_> = (0..5).map(|_| wait(lock.clone())).collect();
         for _ in 0..10 {
             tokio::task::yield_now().await;
@@ -151,7 +165,11 @@ fn a_cancelled_waiter_in_the_middle_of_the_line_does_not_break_it() {
         waiters[2].abort();
         drop(guard);
         for (number, waiter) in waiters.into_iter().enumerate() {
-            assert_eq!(waiter.await.is_ok(), number != 0 && number != 2, "waiter {number}");
+            assert_eq!(
+                waiter.await.is_ok(),
+                number != 0 && number != 2,
+                "waiter {number}"
+            );
         }
     });
 }

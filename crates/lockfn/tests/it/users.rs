@@ -11,7 +11,9 @@ const NOBODY: u32 = 65534;
 /// The part played by another user, with a umask of its own.
 #[expect(unsafe_code, reason = "setuid and umask of the whole process")]
 pub(crate) fn act(words: &[&str]) {
-    let [what, path] = words else { panic!("no such part") };
+    let [what, path] = words else {
+        panic!("no such part")
+    };
     // SAFETY: plain system calls of a process that is ours alone.
     unsafe {
         libc::umask(0o077);
@@ -30,8 +32,8 @@ pub(crate) fn act(words: &[&str]) {
             report("released");
             wait_for_go();
         }
-        "private" => report(explain(LockDir::private(path).map(drop))),
-        "at" => report(explain(LockFile::at(path).try_lock().map(drop))),
+        "private" => report(explain(&LockDir::private(path).map(drop))),
+        "at" => report(explain(&LockFile::at(path).try_lock().map(drop))),
         "make" => {
             drop(LockDir::private(path).unwrap().lock("x").lock().unwrap());
             report("made");
@@ -40,7 +42,7 @@ pub(crate) fn act(words: &[&str]) {
     }
 }
 
-fn explain(result: Result<(), LockError>) -> &'static str {
+fn explain(result: &Result<(), LockError>) -> &'static str {
     match result {
         Ok(()) => "taken",
         Err(LockError::Insecure { .. }) => "insecure",
@@ -109,10 +111,21 @@ fn another_users_directory_and_files_are_refused() {
     let mut actor = another("make", &squat);
     actor.expect("made");
     actor.ends();
-    assert!(matches!(LockDir::private(&squat), Err(LockError::Insecure { .. })));
-    let theirs = fs::read_dir(&squat).unwrap().next().unwrap().unwrap().path();
+    assert!(matches!(
+        LockDir::private(&squat),
+        Err(LockError::Insecure { .. })
+    ));
+    let theirs = fs::read_dir(&squat)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let error = LockFile::at(theirs).try_lock().unwrap_err();
-    assert!(error.to_string().contains("belongs to uid 65534"), "{error}");
+    assert!(
+        error.to_string().contains("belongs to uid 65534"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -124,7 +137,10 @@ fn users_share_the_locks_of_a_system_directory_whoever_comes_first_and_whatever_
         let dir = reachable();
         let path = dir.path().join("system");
         let ours = LockDir::shared(&path).unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o1777);
+        assert_eq!(
+            fs::metadata(&path).unwrap().permissions().mode() & 0o7777,
+            0o1777
+        );
         let lock = ours.lock("x");
         if !other_first {
             drop(lock.lock().unwrap());
@@ -134,7 +150,11 @@ fn users_share_the_locks_of_a_system_directory_whoever_comes_first_and_whatever_
         assert!(lock.try_lock().unwrap().is_none());
         let waiter = std::thread::spawn({
             let lock = lock.clone();
-            move || lock.lock_within(std::time::Duration::from_secs(60)).unwrap().unwrap()
+            move || {
+                lock.lock_within(std::time::Duration::from_mins(1))
+                    .unwrap()
+                    .unwrap()
+            }
         });
         crate::core::until_waiting(&lock);
         other.go_on();
@@ -163,14 +183,23 @@ fn a_system_directory_must_be_roots_and_sticky() {
     let path = dir.path().join("system");
     fs::create_dir(&path).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).unwrap();
-    assert!(matches!(LockDir::shared(&path), Err(LockError::Insecure { .. })));
+    assert!(matches!(
+        LockDir::shared(&path),
+        Err(LockError::Insecure { .. })
+    ));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o1777)).unwrap();
     std::os::unix::fs::chown(&path, Some(NOBODY), None).unwrap();
-    assert!(matches!(LockDir::shared(&path), Err(LockError::Insecure { .. })));
+    assert!(matches!(
+        LockDir::shared(&path),
+        Err(LockError::Insecure { .. })
+    ));
     // A group's directory: its members share the files.
     std::os::unix::fs::chown(&path, Some(0), None).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o2770)).unwrap();
     let lock = LockDir::shared(&path).unwrap().lock("x");
     drop(lock.lock().unwrap());
-    assert_eq!(fs::metadata(lock.path()).unwrap().permissions().mode() & 0o7777, 0o660);
+    assert_eq!(
+        fs::metadata(lock.path()).unwrap().permissions().mode() & 0o7777,
+        0o660
+    );
 }

@@ -6,7 +6,7 @@ use lockfn::{LockDir, LockError, network_filesystem};
 
 use crate::{LOCK_ERROR, options::Options, print};
 
-const A_MONTH: Duration = Duration::from_secs(30 * 86_400);
+const A_MONTH: Duration = Duration::from_hours(30 * 24);
 
 /// What was found, line by line.
 #[derive(Debug, Default)]
@@ -67,7 +67,9 @@ fn check_file_system(findings: &mut Findings, path: &Path, allowed: bool) {
     match network_filesystem(path) {
         Ok(None) => findings.ok("file system: local"),
         Ok(Some(name)) if allowed => {
-            findings.warn(&format!("file system: {name}, allowed: its server must keep the locks"));
+            findings.warn(&format!(
+                "file system: {name}, allowed: its server must keep the locks"
+            ));
         }
         Ok(Some(name)) => findings.bad(&format!(
             "file system: {name}: a lock may exclude nobody; choose a local LOCKFN_DIR"
@@ -92,13 +94,17 @@ fn private_mount(mountinfo: &str, path: &Path) -> Option<String> {
     let mut best: Option<(usize, &str)> = None;
     for line in mountinfo.lines() {
         let mut words = line.split(' ').skip(3);
-        let (Some(root), Some(point)) = (words.next(), words.next()) else { continue };
+        let (Some(root), Some(point)) = (words.next(), words.next()) else {
+            continue;
+        };
         let depth = Path::new(point).components().count();
         if path.starts_with(point) && best.is_none_or(|(deepest, _)| depth >= deepest) {
             best = Some((depth, root));
         }
     }
-    best.map(|(_, root)| root).filter(|root| *root != "/").map(str::to_owned)
+    best.map(|(_, root)| root)
+        .filter(|root| *root != "/")
+        .map(str::to_owned)
 }
 
 fn check_locking(findings: &mut Findings, dir: &LockDir) {
@@ -107,14 +113,22 @@ fn check_locking(findings: &mut Findings, dir: &LockDir) {
         Ok(Some(guard)) => {
             match lock.try_lock() {
                 Ok(None) => findings.ok("locks: they exclude"),
-                Ok(Some(_)) => findings.bad("locks: two holders at once: this file system does not keep them"),
+                Ok(Some(_)) => {
+                    findings.bad("locks: two holders at once: this file system does not keep them");
+                }
                 Err(error) => findings.bad(&format!("locks: {}", with_source(&error))),
             }
             if lock.kernel_holder() != Some(std::process::id()) {
-                findings.warn("holders: /proc/locks does not show them; `status` relies on records");
+                findings
+                    .warn("holders: /proc/locks does not show them; `status` relies on records");
             }
-            if lock.last_holder().is_none_or(|holder| holder.token != guard.token()) {
-                findings.warn("records: cannot be written (disk full?); locks work, messages name nobody");
+            if lock
+                .last_holder()
+                .is_none_or(|holder| holder.token != guard.token())
+            {
+                findings.warn(
+                    "records: cannot be written (disk full?); locks work, messages name nobody",
+                );
             }
         }
         Ok(None) => findings.warn("locks: somebody else is running doctor"),
@@ -135,7 +149,8 @@ fn check_files(findings: &mut Findings, dir: &LockDir) {
             Ok(true) => held += 1,
             Ok(false) => {
                 let last = lock.last_holder();
-                died += usize::from(last.is_some_and(|holder| holder.state == lockfn::State::Running));
+                died +=
+                    usize::from(last.is_some_and(|holder| holder.state == lockfn::State::Running));
                 let unused = fs::metadata(lock.path())
                     .and_then(|file| file.modified())
                     .is_ok_and(|used| used.elapsed().is_ok_and(|age| age > A_MONTH));
@@ -146,7 +161,9 @@ fn check_files(findings: &mut Findings, dir: &LockDir) {
     }
     findings.ok(&format!("files: {} locks, {held} held", locks.len()));
     if died > 0 {
-        findings.warn(&format!("files: the last holder of {died} locks died in its work: lockfn ls"));
+        findings.warn(&format!(
+            "files: the last holder of {died} locks died in its work: lockfn ls"
+        ));
     }
     if stale > 0 {
         findings.warn(&format!("files: {stale} not used for a month: lockfn gc"));
@@ -158,8 +175,13 @@ fn check_kernel(findings: &mut Findings) {
         return;
     }
     let instances = fs::read_to_string("/proc/sys/fs/inotify/max_user_instances");
-    match instances.ok().and_then(|text| text.trim().parse::<u32>().ok()) {
-        Some(limit) => findings.ok(&format!("file events: yes, for {limit} waiting processes of a user")),
+    match instances
+        .ok()
+        .and_then(|text| text.trim().parse::<u32>().ok())
+    {
+        Some(limit) => findings.ok(&format!(
+            "file events: yes, for {limit} waiting processes of a user"
+        )),
         None => findings.warn("file events: none; timed and async waits use a thread each"),
     }
 }

@@ -48,10 +48,14 @@ fn main() -> ExitCode {
 
 /// To standard output; a reader who has gone is no error.
 fn print(text: &str) {
-    std::io::stdout().write_all(text.as_bytes()).unwrap_or_default();
+    std::io::stdout()
+        .write_all(text.as_bytes())
+        .unwrap_or_default();
 }
 
 /// To standard error.
 fn say(text: &str) {
-    std::io::stderr().write_all(format!("lockfn: {text}\n").as_bytes()).unwrap_or_default();
+    std::io::stderr()
+        .write_all(format!("lockfn: {text}\n").as_bytes())
+        .unwrap_or_default();
 }

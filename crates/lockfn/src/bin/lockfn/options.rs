@@ -58,11 +58,16 @@ impl Options {
                 options.command = rest.skip(1).collect();
                 break;
             }
-            let Some(argument) = parser.next().map_err(text)? else { break };
+            let Some(argument) = parser.next().map_err(text)? else {
+                break;
+            };
             match argument {
                 Arg::Value(word) if first => options.action = action(&word)?,
                 Arg::Value(word) => {
-                    return Err(format!("unexpected {}: put -- before the command", word.display()));
+                    return Err(format!(
+                        "unexpected {}: put -- before the command",
+                        word.display()
+                    ));
                 }
                 option => {
                     let option = option_name(&option);
@@ -91,14 +96,19 @@ impl Options {
             "older-than" => self.older_than = Some(seconds(parser, "--older-than")?),
             "E" | "code" => {
                 let code = word(parser)?;
-                self.code = Some(code.parse().map_err(|_| format!("-E {code}: expected 0 to 255"))?);
+                self.code = Some(
+                    code.parse()
+                        .map_err(|_| format!("-E {code}: expected 0 to 255"))?,
+                );
             }
             "exec" => self.hand_down = HandDown::Exec,
             "no-inherit" => self.hand_down = HandDown::Keep,
             "v" | "verbose" => self.verbose = true,
             "h" | "help" => self.action = Action::Help,
             "V" | "version" => self.action = Action::Version,
-            option if option.chars().count() == 1 => return Err(format!("unknown option -{option}")),
+            option if option.chars().count() == 1 => {
+                return Err(format!("unknown option -{option}"));
+            }
             option => return Err(format!("unknown option --{option}")),
         }
         Ok(())
@@ -123,7 +133,9 @@ impl Options {
                 return wrong("give exactly one of -n NAME and -f FILE");
             }
             (None, None, false) | (_, _, true) => {}
-            (_, _, false) => return wrong("ls, gc and doctor are about all locks: leave out -n and -f"),
+            (_, _, false) => {
+                return wrong("ls, gc and doctor are about all locks: leave out -n and -f");
+            }
         }
         if self.name.as_deref() == Some("") {
             return wrong("a lock's name cannot be empty");
@@ -210,6 +222,7 @@ fn seconds(parser: &mut Parser, option: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("{option} {value}: expected seconds, such as 2 or 0.5"))
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 fn text(error: lexopt::Error) -> String {
     error.to_string()
 }

@@ -9,7 +9,7 @@ use lockfn::{Holder, LockFile, Result, State};
 
 use crate::{BUSY, options::Options, print, say};
 
-const A_DAY: Duration = Duration::from_secs(86_400);
+const A_DAY: Duration = Duration::from_hours(24);
 
 pub(crate) fn status(options: &Options) -> Result<u8> {
     let lock = options.lock()?;
@@ -25,7 +25,11 @@ pub(crate) fn status(options: &Options) -> Result<u8> {
         (false, None) => "free".to_owned(),
     };
     print(&format!("{}: {text}\n", lock.name()));
-    Ok(if held { options.code.unwrap_or(BUSY) } else { 0 })
+    Ok(if held {
+        options.code.unwrap_or(BUSY)
+    } else {
+        0
+    })
 }
 
 fn past(holder: &Holder) -> String {
@@ -33,7 +37,10 @@ fn past(holder: &Holder) -> String {
     match holder.state {
         State::Done => format!("{who} (ended {} ago)", ago(holder.ended_ms)),
         State::Exec => format!("{who} (began {} ago)", ago(holder.since_ms)),
-        _ => format!("{who} (died in its work, which began {} ago)", ago(holder.since_ms)),
+        _ => format!(
+            "{who} (died in its work, which began {} ago)",
+            ago(holder.since_ms)
+        ),
     }
 }
 
@@ -43,7 +50,10 @@ pub(crate) fn list(options: &Options) -> Result<u8> {
         rows.push(row(&lock)?);
     }
     let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
     };
     let widths: Vec<_> = (0..5).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
@@ -70,11 +80,31 @@ fn row(lock: &LockFile) -> Result<[String; 5]> {
     };
     let Some(holder) = last else {
         let dash = || "-".to_owned();
-        return Ok([state.to_owned(), dash(), dash(), lock.name().to_owned(), dash()]);
+        return Ok([
+            state.to_owned(),
+            dash(),
+            dash(),
+            lock.name().to_owned(),
+            dash(),
+        ]);
     };
-    let since = if holder.ended_ms == 0 { holder.since_ms } else { holder.ended_ms };
-    let name = if holder.lock.is_empty() { lock.name() } else { &holder.lock };
-    Ok([state.to_owned(), ago(since), holder.pid.to_string(), name.to_owned(), holder.command])
+    let since = if holder.ended_ms == 0 {
+        holder.since_ms
+    } else {
+        holder.ended_ms
+    };
+    let name = if holder.lock.is_empty() {
+        lock.name()
+    } else {
+        &holder.lock
+    };
+    Ok([
+        state.to_owned(),
+        ago(since),
+        holder.pid.to_string(),
+        name.to_owned(),
+        holder.command,
+    ])
 }
 
 /// A time in a form for people.

@@ -8,8 +8,8 @@ use std::{
 };
 
 use lockfn::{
-    LockError, LockFile, LockGuard, Mode, Result,
     __private::{Config, Entry, Times, enter_lock},
+    LockError, LockFile, LockGuard, Mode, Result,
 };
 
 use crate::{
@@ -24,11 +24,23 @@ const LONG_WAIT: Duration = Duration::from_secs(5);
 pub(crate) fn run(options: &Options) -> Result<u8> {
     let lock = options.lock()?.command(shown(options));
     let busy = options.code.unwrap_or(BUSY);
-    let Some(guard) = take(options, &lock)? else { return Ok(busy) };
-    let mut command = Command::new(options.command.first().map_or("".as_ref(), |word| word.as_os_str()));
-    command.args(options.command.iter().skip(1)).env("LOCKFN_TOKEN", guard.token().to_string());
+    let Some(guard) = take(options, &lock)? else {
+        return Ok(busy);
+    };
+    let mut command = Command::new(
+        options
+            .command
+            .first()
+            .map_or("".as_ref(), |word| word.as_os_str()),
+    );
+    command
+        .args(options.command.iter().skip(1))
+        .env("LOCKFN_TOKEN", guard.token().to_string());
     if let Some(holder) = guard.abandoned() {
-        say(&format!("the previous run of `{}` died in its work: {holder}", lock.name()));
+        say(&format!(
+            "the previous run of `{}` died in its work: {holder}",
+            lock.name()
+        ));
         command.env("LOCKFN_ABANDONED", holder.pid.to_string());
     }
     let status = match options.hand_down {
@@ -54,23 +66,41 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
     match status {
         Ok(status) => Ok(code(status)),
         Err(error) => {
-            let program = options.command.first().map(|word| word.display().to_string());
+            let program = options
+                .command
+                .first()
+                .map(|word| word.display().to_string());
             say(&format!("{}: {error}", program.unwrap_or_default()));
-            Ok(if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 })
+            Ok(if error.kind() == std::io::ErrorKind::NotFound {
+                127
+            } else {
+                126
+            })
         }
     }
 }
 
 fn code(status: ExitStatus) -> u8 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8
+    status
+        .code()
+        .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)) as u8
 }
 
 /// The lock, or `None` if it was skipped or not free in time.
 fn take(options: &Options, lock: &LockFile) -> Result<Option<LockGuard>> {
     let mode = options.mode();
-    let config = Config { name: None, mode, reentrant: false, system: false, refuse_abandoned: false };
-    let times =
-        Times { delay: options.delay, timeout: options.timeout, cooldown: options.cooldown };
+    let config = Config {
+        name: None,
+        mode,
+        reentrant: false,
+        system: false,
+        refuse_abandoned: false,
+    };
+    let times = Times {
+        delay: options.delay,
+        timeout: options.timeout,
+        cooldown: options.cooldown,
+    };
     let waiting = (mode == Mode::Wait && lock.is_held()?).then(|| announce(options, lock));
     let entry = enter_lock(&config, lock.clone(), times);
     drop(waiting);
@@ -101,7 +131,10 @@ fn take(options: &Options, lock: &LockFile) -> Result<Option<LockGuard>> {
 fn announce(options: &Options, lock: &LockFile) -> Option<mpsc::Sender<()>> {
     let lock = lock.clone();
     let name_holder = move || match lock.holder() {
-        Some(holder) => say(&format!("waiting for lock `{}`, held by {holder}", lock.name())),
+        Some(holder) => say(&format!(
+            "waiting for lock `{}`, held by {holder}",
+            lock.name()
+        )),
         None => say(&format!("waiting for lock `{}`", lock.name())),
     };
     if options.verbose {
@@ -119,6 +152,10 @@ fn announce(options: &Options, lock: &LockFile) -> Option<mpsc::Sender<()>> {
 }
 
 fn shown(options: &Options) -> String {
-    let words: Vec<_> = options.command.iter().map(|word| word.to_string_lossy()).collect();
+    let words: Vec<_> = options
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy())
+        .collect();
     words.join(" ")
 }
