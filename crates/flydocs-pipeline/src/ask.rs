@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// What a question about a document is made of.
-pub(crate) struct Document {
+pub(crate) struct Topic {
     pub(crate) pages: Vec<Arc<PageWords>>,
     pub(crate) images: Arc<dyn PageImages>,
     pub(crate) document_type: Arc<DocumentTypeSpec>,
@@ -35,7 +35,7 @@ pub(crate) async fn of_documents<T: Send + 'static>(
     scope: &Scope,
     places: &[usize],
     question: &'static str,
-    ask: impl Fn(Arc<dyn Engine>, Document) -> BoxFuture<'static, flydocs_engines::Result<Answer<T>>>
+    ask: impl Fn(Arc<dyn Engine>, Topic) -> BoxFuture<'static, flydocs_engines::Result<Answer<T>>>
     + Send
     + Sync
     + Copy
@@ -75,7 +75,7 @@ pub(crate) async fn of_documents_with<T: Send + 'static>(
     engine: &Arc<dyn Engine>,
     subjects: Vec<Subject>,
     question: &'static str,
-    ask: impl Fn(Arc<dyn Engine>, Document) -> BoxFuture<'static, flydocs_engines::Result<Answer<T>>>
+    ask: impl Fn(Arc<dyn Engine>, Topic) -> BoxFuture<'static, flydocs_engines::Result<Answer<T>>>
     + Send
     + Sync
     + Copy
@@ -101,7 +101,7 @@ pub(crate) async fn of_documents_with<T: Send + 'static>(
             let engine = Arc::clone(engine);
             async move {
                 let words = unit.sheets.words().await?;
-                let document = Document {
+                let topic = Topic {
                     pages: words.pages,
                     images: unit.sheets.images(),
                     document_type: unit.document_type,
@@ -109,7 +109,7 @@ pub(crate) async fn of_documents_with<T: Send + 'static>(
                     request: unit.request,
                     stop: unit.sheets.stop().clone(),
                 };
-                let answer = ask(Arc::clone(&engine), document).await;
+                let answer = ask(Arc::clone(&engine), topic).await;
                 let answer = answer.map_err(|e| Failure::of_engine(&e, &unit.subject))?;
                 Ok(Answered {
                     value: answer.value,

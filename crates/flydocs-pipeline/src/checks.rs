@@ -52,11 +52,12 @@ fn one(spec: &Field, field: &mut ExtractedField) -> bool {
     let below = match (&mut field.value, spec.field_type) {
         (Some(FieldValue::Fields(rows)), FieldType::Array) => {
             let items = spec.items.as_deref();
-            let verdicts = rows
-                .iter_mut()
-                .map(|row| items.is_none_or(|items| one(items, row)));
-            // Every row gets its verdict, also after the first that fails.
-            verdicts.fold(true, |all, valid| all && valid)
+            let mut all_valid = true;
+            for row in rows {
+                // Every row gets its verdict, also after the first that fails.
+                all_valid &= items.is_none_or(|items| one(items, row));
+            }
+            all_valid
         }
         (Some(FieldValue::Fields(fields)), FieldType::Object) => {
             members(spec.fields.as_deref().unwrap_or_default(), fields)
@@ -226,5 +227,274 @@ impl Findings {
             rule,
             message: format!("{message}{WARNING}"),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn field(name: &str, value: Value) -> ExtractedField {
+        ExtractedField {
+            value: serde_json::from_value(value).unwrap(),
+            ..ExtractedField::empty(name)
+        }
+    }
+
+    fn checked(spec: Value, value: Value) -> FieldValidation {
+        let spec: Field = serde_json::from_value(spec).unwrap();
+        let mut field = field(&spec.name.clone(), value);
+        one(&spec, &mut field);
+        field.validation
+    }
+
+    fn rules(validation: &FieldValidation) -> Vec<ValidationRule> {
+        validation.errors.iter().map(|e| e.rule).collect()
+    }
+
+    #[test]
+    fn every_rule_is_kept_or_named() {
+        use ValidationRule::{Enum, Format, Maximum, Minimum, Pattern, Required, Type, Validator};
+        for (spec, value, wanted) in [
+            (
+                json!({"name": "f", "required": true}),
+                json!(null),
+                vec![Required],
+            ),
+            (json!({"name": "f"}), json!(null), vec![]),
+            (
+                json!({"name": "f", "required": true, "pattern": "x"}),
+                json!("y"),
+                vec![Pattern],
+            ),
+            (json!({"name": "f"}), json!(1), vec![Type]),
+            (json!({"name": "f", "type": "number"}), json!(5), vec![]),
+            (json!({"name": "f", "type": "number"}), json!(5.5), vec![]),
+            (
+                json!({"name": "f", "type": "integer"}),
+                json!(5.0),
+                vec![Type],
+            ),
+            (
+                json!({"name": "f", "type": "integer"}),
+                json!(true),
+                vec![Type],
+            ),
+            (
+                json!({"name": "f", "type": "number"}),
+                json!(true),
+                vec![Type],
+            ),
+            (
+                json!({"name": "f", "type": "boolean"}),
+                json!(false),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "pattern": "[A-Z]{2}"}),
+                json!("ABC"),
+                vec![Pattern],
+            ),
+            (
+                json!({"name": "f", "type": "integer", "pattern": "\\d{3}"}),
+                json!(1234),
+                vec![Pattern],
+            ),
+            (
+                json!({"name": "f", "format": "date"}),
+                json!("2024-02-30"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "date"}),
+                json!("20240229"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "date"}),
+                json!("2024-02-29"),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "format": "date-time"}),
+                json!("2024-02-29T10:00:00Z"),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "format": "date-time"}),
+                json!("2024-02-29T10:00"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "time"}),
+                json!("10:00:00"),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "format": "time"}),
+                json!("10"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "email"}),
+                json!("a@b.co"),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "format": "email"}),
+                json!("a@b"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "uri"}),
+                json!("example.org"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "uuid"}),
+                json!("1"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "format": "currency"}),
+                json!("EUR"),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "format": "currency"}),
+                json!("EURO"),
+                vec![Format],
+            ),
+            (
+                json!({"name": "f", "enum": ["a", "b"]}),
+                json!("c"),
+                vec![Enum],
+            ),
+            (
+                json!({"name": "f", "type": "number", "enum": [1, 2]}),
+                json!(2.0),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "type": "number", "minimum": 1}),
+                json!(0.5),
+                vec![Minimum],
+            ),
+            (
+                json!({"name": "f", "type": "number", "minimum": 1, "maximum": 2}),
+                json!(2),
+                vec![],
+            ),
+            (
+                json!({"name": "f", "type": "integer", "maximum": 2}),
+                json!(3),
+                vec![Maximum],
+            ),
+            (
+                json!({"name": "f", "validators": [{"name": "iban"}]}),
+                json!("x"),
+                vec![Validator],
+            ),
+            // All of them, in this order; a wrong type ends it.
+            (
+                json!({"name": "f", "pattern": "x", "format": "email", "enum": ["y"],
+                    "validators": [{"name": "iban"}, {"name": "slug"}]}),
+                json!("A"),
+                vec![Pattern, Format, Enum, Validator, Validator],
+            ),
+            (
+                json!({"name": "f", "pattern": "x", "enum": ["y"]}),
+                json!(true),
+                vec![Type],
+            ),
+        ] {
+            let validation = checked(spec.clone(), value.clone());
+            assert_eq!(rules(&validation), wanted, "{spec} {value}");
+            assert_eq!(validation.valid, wanted.is_empty(), "{spec} {value}");
+        }
+    }
+
+    #[test]
+    fn a_warning_is_said_and_leaves_the_value_valid() {
+        let spec = json!({"name": "f", "validators": [
+            {"name": "iban", "severity": "warning"}, {"name": "slug", "severity": "error"}]});
+        let validation = checked(spec.clone(), json!("a"));
+        assert!(validation.valid);
+        assert!(validation.errors[0].message.ends_with(" [warning]"));
+        let validation = checked(spec, json!("A"));
+        assert!(!validation.valid);
+        assert!(!validation.errors[1].message.ends_with(" [warning]"));
+    }
+
+    #[test]
+    fn validators_run_in_the_declared_order() {
+        let spec = json!({"name": "f", "validators": [{"name": "slug"}, {"name": "iban"}, {"name": "email"}]});
+        let messages: Vec<_> = checked(spec, json!("A B"))
+            .errors
+            .into_iter()
+            .map(|e| e.message)
+            .collect();
+        let names: Vec<_> = messages
+            .iter()
+            .filter_map(|m| m.split(':').next())
+            .collect();
+        assert_eq!(names, ["slug", "iban", "email"]);
+    }
+
+    #[test]
+    fn a_container_is_as_valid_as_its_members_to_any_depth() {
+        let spec: Field = serde_json::from_value(json!({
+            "name": "lines", "type": "array", "items": {"type": "object", "fields": [
+                {"name": "code", "pattern": "[0-9]+"},
+                {"name": "tags", "type": "array", "items": {"type": "string", "pattern": "[a-z]+"}},
+            ]},
+        }))
+        .unwrap();
+        let list = |name: &str, below: Vec<ExtractedField>| ExtractedField {
+            value: Some(FieldValue::Fields(below)),
+            ..ExtractedField::empty(name)
+        };
+        let row = |code: &str, tag: &str| {
+            list(
+                "lines",
+                vec![
+                    field("code", json!(code)),
+                    list(
+                        "tags",
+                        vec![field("tags", json!("ok")), field("tags", json!(tag))],
+                    ),
+                ],
+            )
+        };
+        let mut lines = list("lines", vec![row("1", "a"), row("2", "B"), row("x", "c")]);
+        assert!(!one(&spec, &mut lines));
+        let below = |field: &ExtractedField| match &field.value {
+            Some(FieldValue::Fields(below)) => below.clone(),
+            other => panic!("not a container: {other:?}"),
+        };
+        let verdicts: Vec<_> = below(&lines).iter().map(|r| r.validation.valid).collect();
+        assert_eq!(verdicts, [true, false, false]);
+        let second = &below(&lines)[1];
+        assert!(below(second)[0].validation.valid && !below(second)[1].validation.valid);
+        assert!(below(&below(second)[1])[0].validation.valid);
+        assert!(!below(&below(second)[1])[1].validation.valid);
+        // A container without an error of its own lists none.
+        assert_eq!(lines.validation.errors, []);
+    }
+
+    #[test]
+    fn members_are_found_by_name_whatever_their_order() {
+        let document_type: DocumentTypeSpec = serde_json::from_value(json!({"id": "t", "field_groups": [
+            {"name": "g", "fields": [{"name": "a", "pattern": "a"}, {"name": "b", "pattern": "b"}]}]}))
+        .unwrap();
+        let mut found = vec![ExtractedFieldGroup {
+            name: "g".to_owned(),
+            fields: vec![field("b", json!("b")), field("a", json!("b"))],
+        }];
+        groups(&document_type, &mut found);
+        let verdicts: Vec<_> = found[0].fields.iter().map(|f| f.validation.valid).collect();
+        assert_eq!(verdicts, [true, false]);
     }
 }

@@ -10,10 +10,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// A file could not be read.
-    #[error("{source}")]
+    #[error(transparent)]
     Load {
         /// What the reader said: code, sentence, facts.
-        source: flydocs_pages::Error,
+        source: Box<flydocs_pages::Error>,
     },
     /// Reading the files took longer than its ceiling.
     #[error(
@@ -26,7 +26,7 @@ pub enum Error {
         seconds: u64,
     },
     /// The model of the request is not known here.
-    #[error("{source}")]
+    #[error(transparent)]
     Model {
         /// What the source of engines said.
         source: flydocs_engines::Error,
@@ -93,7 +93,7 @@ impl Error {
     /// True when the same request would end the same way: the caller's fault, or a refusal.
     pub const fn is_permanent(&self) -> bool {
         match self {
-            Self::Load { source } => matches!(source, flydocs_pages::Error::Refused { .. }),
+            Self::Load { source } => matches!(**source, flydocs_pages::Error::Refused { .. }),
             Self::Model { source } => !source.is_transient(),
             Self::NothingExtracted { permanent, .. } => *permanent,
             Self::Words { code, .. } => matches!(code, ErrorCode::OcrUnavailable),
@@ -114,16 +114,16 @@ impl Error {
     pub fn facts(&self) -> JsonObject {
         let mut facts = JsonObject::new();
         match self {
-            Self::Load {
-                source:
-                    flydocs_pages::Error::Refused {
-                        filename,
-                        facts: known,
-                        ..
-                    },
-            } => {
-                facts.insert("filename".to_owned(), filename.clone().into());
-                facts.extend(known.clone());
+            Self::Load { source } => {
+                if let flydocs_pages::Error::Refused {
+                    filename,
+                    facts: known,
+                    ..
+                } = &**source
+                {
+                    facts.insert("filename".to_owned(), filename.clone().into());
+                    facts.extend(known.clone());
+                }
             }
             Self::LoadTimeout { filename, seconds } => {
                 facts.insert("filename".to_owned(), filename.clone().into());
@@ -141,8 +141,7 @@ impl Error {
                 facts.insert("timeout_s".to_owned(), (*seconds).into());
                 facts.insert("setting".to_owned(), (*setting).into());
             }
-            Self::Load { .. }
-            | Self::Model { .. }
+            Self::Model { .. }
             | Self::Words { .. }
             | Self::FilesDiffer { .. }
             | Self::Cancelled

@@ -7,8 +7,8 @@ use serde_json::Value;
 pub(crate) type Fitted = (Option<Value>, Option<String>);
 
 /// Keeps an answer that fits the rule's output; says of another why it was not kept.
-pub(crate) fn fit(rule: &RuleSpec, given: Value) -> Fitted {
-    match conformed(rule, &given) {
+pub(crate) fn fit(rule: &RuleSpec, given: &Value) -> Fitted {
+    match conformed(rule, given) {
         Ok(value) => (Some(value), None),
         Err(why) => (None, Some(why)),
     }

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// How many combinations of documents are looked at before a rule is left to a model.
-const MAX_COMBINATIONS: usize = 10_000;
+const MAX_COMBINATIONS: usize = 1_000;
 
 /// The answer of a rule, when it can be given without a model.
 pub(crate) fn rule(rule: &RuleSpec, facts: &Facts<'_>) -> Option<RuleResult> {
@@ -45,7 +45,7 @@ pub(crate) fn rule(rule: &RuleSpec, facts: &Facts<'_>) -> Option<RuleResult> {
     }
     let decided = over_all(values)?;
     let (output, human_revision) = match decided {
-        Ok(value) => answer::fit(rule, typed(rule.output.output_type, &value)?),
+        Ok(value) => answer::fit(rule, &typed(rule.output.output_type, &value)?),
         Err(missing) => (
             None,
             Some(format!("cannot be told: the documents have no {missing}")),
@@ -151,9 +151,15 @@ fn collect<'a>(expression: &'a Expression, names: &mut Vec<&'a Vec<String>>) {
         }
         Expression::Among(inside, list) => {
             collect(inside, names);
-            list.iter().for_each(|item| collect(item, names));
+            for item in list {
+                collect(item, names);
+            }
         }
-        Expression::Call(_, list) => list.iter().for_each(|item| collect(item, names)),
+        Expression::Call(_, list) => {
+            for item in list {
+                collect(item, names);
+            }
+        }
     }
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct Sheet<'a> {
 /// Everything there is to look at.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
-    pub(crate) sheets: Vec<Sheet<'a>>,
-    pub(crate) answers: &'a HashMap<String, RuleResult>,
+    by_type: HashMap<&'a str, Vec<Sheet<'a>>>,
+    answers: &'a HashMap<String, RuleResult>,
 }
 
 /// What a name in a predicate stands for.
@@ -111,13 +111,22 @@ pub(crate) fn resolve(rule: &RuleSpec, name: &[String]) -> Option<(Source, Vec<S
     Some((only(named)?, rest.to_vec()))
 }
 
-impl Facts<'_> {
+impl<'a> Facts<'a> {
+    pub(crate) fn new(
+        sheets: impl Iterator<Item = Sheet<'a>>,
+        answers: &'a HashMap<String, RuleResult>,
+    ) -> Self {
+        let mut by_type: HashMap<_, Vec<_>> = HashMap::new();
+        for sheet in sheets {
+            let id = sheet.document_type.id.as_str();
+            by_type.entry(id).or_default().push(sheet);
+        }
+        Self { by_type, answers }
+    }
+
     /// The documents of a type.
     pub(crate) fn count_of(&self, document_type: &str) -> usize {
-        let sheets = self.sheets.iter();
-        sheets
-            .filter(|s| s.document_type.id == document_type)
-            .count()
+        self.by_type.get(document_type).map_or(0, Vec::len)
     }
 
     /// The value of a source in the nth document of its type.
@@ -147,12 +156,8 @@ impl Facts<'_> {
         }
     }
 
-    fn nth(&self, document_type: &str, nth: usize) -> Option<&Sheet<'_>> {
-        let mut sheets = self.sheets.iter();
-        sheets
-            .by_ref()
-            .filter(|s| s.document_type.id == document_type)
-            .nth(nth)
+    fn nth(&self, document_type: &str, nth: usize) -> Option<&Sheet<'a>> {
+        self.by_type.get(document_type)?.get(nth)
     }
 
     /// The parents' values as JSON, for an engine: documents by type, each with its fields and checks, and rules.

@@ -10,7 +10,6 @@ use futures::FutureExt;
 use crate::{
     error::{Error, Result},
     run::{Run, SegmentState, Task},
-    scope::Scope,
     stage::{Stage, latency_ms},
 };
 
@@ -22,10 +21,10 @@ pub(crate) const STAGE: Stage = Stage {
     setting: None,
     ceiling: |options| options.light_stage_timeout,
     applies: |_| true,
-    work: |run, scope| assemble(run, scope).boxed(),
+    work: |run, _| async move { assemble(run) }.boxed(),
 };
 
-async fn assemble(run: &mut Run, _scope: &Scope) -> Result<()> {
+fn assemble(run: &mut Run) -> Result<()> {
     if run.readable_tasks().next().is_none() {
         return Err(nothing(run));
     }

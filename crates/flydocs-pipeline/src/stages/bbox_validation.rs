@@ -15,7 +15,7 @@ pub(crate) const STAGE: Stage = Stage {
 /// Judges the boxes of every task.
 pub(crate) async fn validate(run: &mut Run, scope: &Scope) -> Result<()> {
     rewrite::groups(run, scope, |_, groups| {
-        flydocs_grounding::quality::judge(groups)
+        flydocs_grounding::quality::judge(groups);
     })
     .await
 }

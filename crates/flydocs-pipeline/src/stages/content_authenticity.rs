@@ -4,7 +4,7 @@ use flydocs_engines::VisualQuestion;
 use futures::FutureExt;
 
 use crate::{
-    ask::{Document, of_documents},
+    ask::{Topic, of_documents},
     error::Result,
     run::Run,
     scope::{Outcome, Scope},
@@ -23,14 +23,14 @@ pub(crate) const STAGE: Stage = Stage {
 
 async fn check(run: &mut Run, scope: &Scope) -> Result<()> {
     let places: Vec<_> = run.readable_tasks().collect();
-    let outcomes = of_documents(run, scope, &places, "check_content", |engine, document| {
+    let outcomes = of_documents(run, scope, &places, "check_content", |engine, topic| {
         async move {
-            let Document {
+            let Topic {
                 pages,
                 images,
                 stop,
                 ..
-            } = document;
+            } = topic;
             let question = VisualQuestion {
                 pages,
                 images,

@@ -7,7 +7,7 @@ use flydocs_engines::{Answer, Engine, ExtractQuestion};
 use futures::FutureExt;
 
 use crate::{
-    ask::{Document, of_documents_with},
+    ask::{Topic, of_documents_with},
     error::Result,
     ledger::Answered,
     run::Run,
@@ -57,38 +57,31 @@ pub(crate) async fn read_tasks(
     places: &[usize],
 ) -> Result<Vec<Outcome<Answered<Vec<ExtractedFieldGroup>>>>> {
     let subjects = places.iter().map(|place| (*place, Vec::new())).collect();
-    of_documents_with(
-        run,
-        scope,
-        engine,
-        subjects,
-        "extract",
-        |engine, document| {
-            async move {
-                let Document {
-                    pages,
-                    images,
-                    document_type,
-                    request,
-                    stop,
-                    ..
-                } = document;
-                let numbers: Vec<_> = pages.iter().map(|page| page.page).collect();
-                let question = ExtractQuestion {
-                    pages,
-                    images,
-                    document_type: Arc::clone(&document_type),
-                    intention: request.intention.clone(),
-                    language_hint: request.options.language_hint.clone(),
-                };
-                let answer = engine.extract(question, &stop).await?;
-                Ok(Answer {
-                    value: shape::groups(&document_type, answer.value, &numbers),
-                    usage: answer.usage,
-                })
-            }
-            .boxed()
-        },
-    )
+    of_documents_with(run, scope, engine, subjects, "extract", |engine, topic| {
+        async move {
+            let Topic {
+                pages,
+                images,
+                document_type,
+                request,
+                stop,
+                ..
+            } = topic;
+            let numbers: Vec<_> = pages.iter().map(|page| page.page).collect();
+            let question = ExtractQuestion {
+                pages,
+                images,
+                document_type: Arc::clone(&document_type),
+                intention: request.intention.clone(),
+                language_hint: request.options.language_hint.clone(),
+            };
+            let answer = engine.extract(question, &stop).await?;
+            Ok(Answer {
+                value: shape::groups(&document_type, answer.value, &numbers),
+                usage: answer.usage,
+            })
+        }
+        .boxed()
+    })
     .await
 }

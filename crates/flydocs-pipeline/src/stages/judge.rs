@@ -11,7 +11,7 @@ use flydocs_engines::{Engine, JudgeQuestion};
 use futures::FutureExt;
 
 use crate::{
-    ask::{Document, Subject, as_read, of_documents_with},
+    ask::{Subject, Topic, as_read, of_documents_with},
     error::Result,
     ledger::Answered,
     run::Run,
@@ -65,16 +65,16 @@ pub(crate) async fn judge_tasks(
     engine: &Arc<dyn Engine>,
     subjects: Vec<Subject>,
 ) -> Result<Vec<Outcome<Answered<Verdicts>>>> {
-    of_documents_with(run, scope, engine, subjects, "judge", |engine, document| {
+    of_documents_with(run, scope, engine, subjects, "judge", |engine, topic| {
         async move {
-            let Document {
+            let Topic {
                 pages,
                 images,
                 document_type,
                 groups,
                 stop,
                 ..
-            } = document;
+            } = topic;
             let question = JudgeQuestion {
                 pages,
                 images,

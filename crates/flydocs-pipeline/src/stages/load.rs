@@ -68,7 +68,9 @@ pub(crate) async fn rows(
         let members = match outcome {
             Outcome::Done(loaded) => loaded.map_err(|source| match source {
                 ReadError::Cancelled => Error::Cancelled,
-                source => Error::Load { source },
+                source => Error::Load {
+                    source: Box::new(source),
+                },
             })?,
             Outcome::Failed(_) => return Err(Error::Internal { node: scope.node }),
             Outcome::Late => {
@@ -95,11 +97,11 @@ pub(crate) async fn rows(
 
 fn empty(filename: String) -> Error {
     Error::Load {
-        source: ReadError::Refused {
+        source: Box::new(ReadError::Refused {
             code: ErrorCode::EmptyFile,
             detail: format!("{filename} holds no file that could be read; send a document"),
             filename,
             facts: flydocs_contract::JsonObject::new(),
-        },
+        }),
     }
 }

@@ -5,9 +5,7 @@ use std::{collections::HashMap, sync::Arc};
 use futures::FutureExt;
 
 use crate::{
-    error::Result,
     run::{Run, SegmentState, Task},
-    scope::Scope,
     stage::Stage,
 };
 
@@ -16,10 +14,16 @@ pub(crate) const STAGE: Stage = Stage {
     setting: None,
     ceiling: |options| options.light_stage_timeout,
     applies: |_| true,
-    work: |run, scope| plan(run, scope).boxed(),
+    work: |run, _| {
+        async move {
+            plan(run);
+            Ok(())
+        }
+        .boxed()
+    },
 };
 
-async fn plan(run: &mut Run, _scope: &Scope) -> Result<()> {
+fn plan(run: &mut Run) {
     let types = run.request.document_types.iter();
     let types: HashMap<_, _> = types
         .map(|t| (t.id.as_str(), Arc::new(t.clone())))
@@ -52,7 +56,6 @@ async fn plan(run: &mut Run, _scope: &Scope) -> Result<()> {
         }
     }
     (run.tasks, run.unmatched) = (tasks, unmatched);
-    Ok(())
 }
 
 /// The splitter's word counts where no classifier is asked.

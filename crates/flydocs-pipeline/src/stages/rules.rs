@@ -86,18 +86,14 @@ async fn decide_level(
     let unit = (rules, Arc::clone(tasks), Arc::clone(answers));
     let mut outcomes = scope
         .each_blocking([unit], |(rules, tasks, answers), _| {
-            let facts = Facts {
-                sheets: tasks.iter().filter_map(sheet).collect(),
-                answers: &answers,
-            };
+            let facts = Facts::new(tasks.iter().filter_map(sheet), &answers);
             let (mut decided, mut open) = (Vec::new(), Vec::new());
             for rule in rules {
-                match decide::rule(&rule, &facts) {
-                    Some(result) => decided.push(result),
-                    None => {
-                        let context = facts.context(&rule);
-                        open.push((rule, context));
-                    }
+                if let Some(result) = decide::rule(&rule, &facts) {
+                    decided.push(result);
+                } else {
+                    let context = facts.context(&rule);
+                    open.push((rule, context));
                 }
             }
             (decided, open)

@@ -7,7 +7,7 @@ use flydocs_engines::VisualQuestion;
 use futures::FutureExt;
 
 use crate::{
-    ask::{Document, of_documents},
+    ask::{Topic, of_documents},
     error::Result,
     failure::Failure,
     run::Run,
@@ -37,15 +37,15 @@ async fn check(run: &mut Run, scope: &Scope) -> Result<()> {
             task.is_some_and(|t| !t.document_type.visual_checks.is_empty())
         })
         .collect();
-    let outcomes = of_documents(run, scope, &places, "check_visually", |engine, document| {
+    let outcomes = of_documents(run, scope, &places, "check_visually", |engine, topic| {
         async move {
-            let Document {
+            let Topic {
                 pages,
                 images,
                 document_type,
                 stop,
                 ..
-            } = document;
+            } = topic;
             let checks = document_type.visual_checks.clone();
             let question = VisualQuestion {
                 pages,
@@ -93,22 +93,21 @@ fn in_order(
 ) -> (Vec<VisualCheckResult>, Vec<String>) {
     let mut by_name: HashMap<_, _> = found.into_iter().map(|r| (r.name.clone(), r)).collect();
     let mut missing = Vec::new();
-    let results = checks
-        .iter()
-        .map(|check| match by_name.remove(&check.name) {
-            Some(result) => VisualCheckResult {
+    let results = checks.iter().map(|check| {
+        if let Some(result) = by_name.remove(&check.name) {
+            return VisualCheckResult {
                 confidence: crate::shape::confidence(result.confidence),
                 ..result
-            },
-            None => {
-                missing.push(check.name.clone());
-                VisualCheckResult {
-                    name: check.name.clone(),
-                    passed: false,
-                    confidence: 0.0,
-                    notes: Some("the engine gave no answer".to_owned()),
-                }
-            }
-        });
-    (results.collect(), missing)
+            };
+        }
+        missing.push(check.name.clone());
+        VisualCheckResult {
+            name: check.name.clone(),
+            passed: false,
+            confidence: 0.0,
+            notes: Some("the engine gave no answer".to_owned()),
+        }
+    });
+    let results = results.collect();
+    (results, missing)
 }

@@ -42,12 +42,11 @@ impl<'a> Identity<'a> {
     /// The first key a row has, `dni` before the others.
     fn key(&self, row: &ExtractedField) -> Option<(&'a str, String)> {
         let others = self.keys.iter().map(String::as_str);
-        let keys = others
+        let mut keys = others
             .clone()
             .filter(|key| *key == KEY_MEMBER)
             .chain(others.filter(|key| *key != KEY_MEMBER && Some(*key) != self.name));
-        keys.filter_map(|key| Some((key, key_of(&text_of(member(row, key)?)?)?)))
-            .next()
+        keys.find_map(|key| Some((key, key_of(&text_of(member(row, key)?)?)?)))
     }
 
     fn name_tokens(&self, row: &ExtractedField) -> Tokens {
@@ -310,7 +309,7 @@ mod tests {
         let rows = resolved(rows, &["dni", "name"]);
         assert_eq!(names(&rows), ["Ana María López", "Ana María López"]);
         assert_eq!(rows[0].pages, [1, 2]);
-        assert_eq!(rows[0].confidence, 0.9);
+        assert!((rows[0].confidence - 0.9).abs() < 1e-12);
         // The longest of each member, the first of equals.
         assert_eq!(
             text_of(member(&rows[0], "dni").unwrap()).unwrap(),

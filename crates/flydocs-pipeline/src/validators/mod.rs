@@ -152,3 +152,6 @@ fn compact(text: &str, separators: &str) -> String {
         .map(|c| c.to_ascii_uppercase())
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

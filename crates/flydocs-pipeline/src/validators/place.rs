@@ -40,13 +40,14 @@ const GB_FORMS: &[&str] = &[
 pub(super) fn postal_code(subject: Subject<'_>) -> Verdict {
     let code = subject.text()?.to_ascii_uppercase();
     let country = subject.country().unwrap_or_default();
-    let fits = match POSTAL_FORMS.iter().find(|(known, _)| *known == country) {
-        Some((_, forms)) => forms.contains(&form_of(&code).as_str()),
-        None => {
+    let known = POSTAL_FORMS.iter().find(|(known, _)| *known == country);
+    let fits = known.map_or_else(
+        || {
             let is_written = |c: char| c.is_alphanumeric() || c == ' ' || c == '-';
             (2..=12).contains(&code.chars().count()) && code.chars().all(is_written)
-        }
-    };
+        },
+        |(_, forms)| forms.contains(&form_of(&code).as_str()),
+    );
     fits.then_some(()).ok_or("not a postal code of its country")
 }
 

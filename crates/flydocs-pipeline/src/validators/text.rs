@@ -40,9 +40,8 @@ pub(super) fn uri(subject: Subject<'_>) -> Verdict {
 pub(crate) fn is_uri(text: &str) -> bool {
     // The URL parser mends what it can; a value is held to what it says.
     let is_printed = !text.chars().any(|c| c.is_whitespace() || c.is_control());
-    let has_authority = text
-        .split_once("://")
-        .is_some_and(|(_, rest)| !rest.is_empty());
+    let authority = text.split_once("://").map(|(_, rest)| rest);
+    let has_authority = authority.is_some_and(|a| !a.is_empty() && !a.starts_with(['/', '?', '#']));
     is_printed && has_authority && url::Url::parse(text).is_ok_and(|url| url.has_host())
 }
 
