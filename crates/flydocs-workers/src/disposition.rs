@@ -134,7 +134,9 @@ mod tests {
         };
         for (failure, code, retries) in [
             (
-                Failure::Pipeline(Pipeline::Load { source: refused() }),
+                Failure::Pipeline(Pipeline::Load {
+                    source: Box::new(refused()),
+                }),
                 "encrypted_pdf",
                 false,
             ),
