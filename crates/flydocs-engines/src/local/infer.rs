@@ -26,7 +26,7 @@ pub(crate) fn propose(pages: &[Arc<PageWords>]) -> DocumentTypeSpec {
     let pool = Pool::new(&document);
     let labels = find_labels(&document, lexicon(), &[]);
     let order = order_of(pool.order, "", None, false);
-    let reader = Reader::new(&document, lexicon(), &labels, &pool, order);
+    let reader = Reader::new(&document, lexicon(), &labels, &pool, order, Vec::new());
     let mut fields: Vec<Field> = Vec::new();
     let mut columns: Vec<Field> = Vec::new();
     let mut taken = vec![false; document.tokens.len()];

@@ -6,7 +6,7 @@ use crate::local::{
     layout::{Document, Span},
     recognise::{
         Amount, Date, DayOrder, DecimalStyle, Found, LineText, amounts, bics, currencies, dates,
-        day_order, decimal_style, emails, ibans, identifiers, phones, tax_numbers, times, urls,
+        day_order, decimal_style, emails, ibans, identifiers, phones, recognised_amounts, tax_numbers, times, urls,
         vat_ids,
     },
 };
@@ -73,7 +73,8 @@ impl Pool {
                     d.form > 0.4 && d.range.start <= range.start && range.end <= d.range.end
                 })
         };
-        let numbers = amounts(&line.text, self.style)
+        let recognised = line.first().is_some_and(|t| document.recognised(document.tokens[t].page));
+        let numbers = if recognised { recognised_amounts(&line.text, self.style) } else { amounts(&line.text, self.style) }
             .into_iter()
             .filter(|n| !inside(&n.range))
             .collect();

@@ -49,7 +49,7 @@ pub(crate) fn read<'a>(
         document_type.country.as_deref(),
         us_style,
     );
-    let reader = Reader::new(&document, lexicon(), &labels, &pool, order);
+    let reader = Reader::new(&document, lexicon(), &labels, &pool, order, plan.queries.iter().map(Query::concept_name).collect());
     let choices = choose(&reader, &plan);
     let groups = plan
         .groups

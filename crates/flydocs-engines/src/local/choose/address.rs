@@ -8,7 +8,7 @@ use super::{
 use crate::local::{
     label::Query,
     layout::{Document, Span},
-    recognise::{AddressLine, address_line},
+    recognise::{AddressLine, address_line, has_legal_form},
     text::fold,
 };
 
@@ -82,7 +82,7 @@ fn groups(reader: &Reader<'_>) -> Vec<Vec<(Span, AddressLine)>> {
         let Some((span, line)) = line_of(reader, start) else {
             continue;
         };
-        if line.score() < 0.4 {
+        if line.score() < 0.4 || starts_elsewhere(&span.text(document)) {
             continue;
         }
         taken[start] = true;
@@ -122,6 +122,11 @@ fn groups(reader: &Reader<'_>) -> Vec<Vec<(Span, AddressLine)>> {
         }
     }
     groups
+}
+
+/// The name of a firm, or a number in brackets, above an address.
+fn starts_elsewhere(printed: &str) -> bool {
+    has_legal_form(printed) || printed.starts_with(['(', '#', '['])
 }
 
 /// A run as a line of an address; `None` when it is plainly something else.

@@ -221,16 +221,40 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
             if let Some(confidence) = garbled(document, &span) {
                 score *= confidence;
             }
-            let mut spans = vec![span];
+            let mut spans = vec![without_number(document, span)];
             // A return address on one line: the name is its first part.
             if let Some(part) = first_part(document, &span) {
                 spans = vec![part];
                 score += 0.05;
             }
+            if reader.lexicon.get("seller").is_some_and(|(r, _)| reader.sections.of(r).next().is_some()) {
+                score *= 0.55;
+            }
             let evidence = Evidence::unlabelled(Place::Unlabelled, organisation_score(&printed));
             found.extend(Candidate::text(document, spans, score.min(0.85), evidence));
         }
     }
+}
+
+/// A firm's name without the registration number in brackets after it and a label before it.
+fn without_number(document: &Document, span: Span) -> Span {
+    let mut out = span;
+    for at in span.first..=span.last {
+        let text = &document.tokens[at].text;
+        if at < span.last && text.ends_with(':') {
+            out.first = at + 1;
+            out.head = 0;
+        }
+        let bracket = text.starts_with(['(', '[', '{']);
+        let rest = document.text(at..span.last + 1);
+        let digits = rest.chars().filter(char::is_ascii_digit).count();
+        if bracket && at > out.first && digits >= 3 {
+            out.last = at - 1;
+            out.tail = document.tokens[at - 1].text.len();
+            break;
+        }
+    }
+    out
 }
 
 /// Words that name the kind of a document and not a party.
@@ -324,96 +348,106 @@ fn first_part(document: &Document, span: &Span) -> Option<Span> {
     (address_line(&rest).score() > 0.3).then(|| Span::whole(document, span.first, cut - 1))
 }
 
-/// The first line of an address block in the upper half that is not the seller's: the window of an envelope.
+/// The first line above a postal code and town in the upper half that is not the seller's: the window of an envelope.
 fn address_window(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
     let document = reader.document;
-    for block in document
-        .blocks
-        .iter()
-        .filter(|b| b.page == 0 && (2..=9).contains(&b.runs.len()))
-    {
-        let page = &document.pages[0];
-        let y = block.rect.ymin / page.height;
-        if y > 0.45 {
-            continue;
-        }
-        let texts: Vec<String> = block
-            .runs
-            .iter()
-            .map(|r| document.text(document.runs[*r].tokens.clone()))
-            .collect();
-        let place = texts
-            .iter()
-            .skip(1)
-            .map(|t| address_line(t).place)
-            .fold(0.0, f64::max);
-        if place < 0.5 {
-            continue;
-        }
-        let mut first = 0;
-        // A small line with the sender above the window, or a heading.
-        while first + 2 < block.runs.len() {
-            let run = &document.runs[block.runs[first]];
-            let span = Span::whole(document, run.tokens.start, run.tokens.end - 1);
-            if first_part(document, &span).is_some()
-                || reader.labels.covered[run.tokens.start]
-                || is_title(&texts[first])
-            {
-                first += 1;
-            } else {
-                break;
+    let Some(page) = document.pages.first() else {
+        return;
+    };
+    for row in page.rows.clone() {
+        for run in document.rows[row].runs.clone() {
+            let r = &document.runs[run];
+            if r.rect.ymin > 0.45 * page.height {
+                return;
             }
-        }
-        let run = &document.runs[block.runs[first]];
-        let Some(span) = super::text::trimmed(document, run.tokens.start, 0, run.tokens.end - 1)
-        else {
-            continue;
-        };
-        let shape = name_shape(&texts[first]);
-        let x = block.rect.xmin / page.width;
-        let mut score = 0.3
-            + 0.25 * shape
-            + if (0.05..0.3).contains(&x) && y > 0.08 {
-                0.12
-            } else {
-                0.0
+            if r.tokens.len() > 7 || address_line(&document.text(r.tokens.clone())).place < 0.5 {
+                continue;
             }
-            + if first > 0 { 0.1 } else { 0.0 };
-        let contact = texts.iter().any(|t| {
-            t.contains('@')
-                || fold(t).contains("www")
-                || fold(t).contains("tel")
-                || fold(t).contains("fax")
-                || fold(t).starts_with("fon")
-        });
-        if contact {
-            score *= 0.55;
+            window_above(reader, run, found);
         }
-        if let Some((role, close)) = reader.sections.role_at(document, &span)
-            && close > 0.5
-            && reader.lexicon.concepts[role].name != "buyer"
-        {
-            score *= 0.4;
-        }
-        let mut candidate_spans = vec![span];
-        if matches!(
-            fold(&texts[first]).as_str(),
-            "herr" | "herrn" | "frau" | "firma" | "mr" | "mrs"
-        ) && let Some(next) = block.runs.get(first + 1)
-        {
-            let run = &document.runs[*next];
-            candidate_spans.extend(super::text::trimmed(
-                document,
-                run.tokens.start,
-                0,
-                run.tokens.end - 1,
-            ));
-        }
-        found.extend(Candidate::text(
-            document,
-            candidate_spans,
-            score.min(0.8),
-            Evidence::unlabelled(Place::Unlabelled, shape),
-        ));
     }
+}
+
+/// Walks up from the line with the town to the name.
+fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
+    let document = reader.document;
+    let page = &document.pages[0];
+    let em = page.em;
+    let mut lines = vec![place];
+    let mut sender = false;
+    while lines.len() < 6 {
+        let below = &document.runs[lines[lines.len() - 1]];
+        let Some(above) = line_above(document, below.row, &below.rect, em) else {
+            break;
+        };
+        let run = &document.runs[above];
+        let span = Span::whole(document, run.tokens.start, run.tokens.end - 1);
+        if first_part(document, &span).is_some() {
+            sender = true;
+            break;
+        }
+        let printed = document.text(run.tokens.clone());
+        if reader.labels.covered[run.tokens.start] || is_title(&printed) || printed.contains('@') || name_shape(&printed) < 0.2 && address_line(&printed).score() < 0.3 {
+            break;
+        }
+        lines.push(above);
+    }
+    if lines.len() < 2 {
+        return;
+    }
+    let top = lines[lines.len() - 1];
+    let run = &document.runs[top];
+    let Some(span) = super::text::trimmed(document, run.tokens.start, 0, run.tokens.end - 1) else {
+        return;
+    };
+    let printed = span.text(document);
+    let shape = name_shape(&printed);
+    let (x, y) = (run.rect.xmin / page.width, run.rect.ymin / page.height);
+    let mut score = 0.3 + 0.25 * shape + if sender { 0.2 } else { 0.0 };
+    if y > 0.08 && (x < 0.3 || x > 0.45 && y > 0.12) {
+        score += 0.1;
+    }
+    let contact = document.rows_below(document.runs[place].row).take(3).any(|row| {
+        document.rows[row].runs.clone().any(|r| {
+            let r = &document.runs[r];
+            let folded = fold(&document.text(r.tokens.clone()));
+            (r.rect.xmin - run.rect.xmin).abs() < em
+                && ["tel", "fon", "fax", "phone", "www", "http", "hra", "hrb"].iter().any(|w| folded.starts_with(w))
+        })
+    });
+    if contact {
+        score *= 0.6;
+    }
+    if let Some((role, close)) = reader.sections.role_at(document, &span)
+        && close > 0.5
+        && reader.lexicon.concepts[role].name != "buyer"
+    {
+        score *= if reader.lexicon.concepts[role].name == "delivery_party" { 0.85 } else { 0.4 };
+    }
+    let mut spans = vec![span];
+    if matches!(fold(&printed).as_str(), "herr" | "herrn" | "frau" | "firma" | "mr" | "mrs") && lines.len() > 2 {
+        let next = &document.runs[lines[lines.len() - 2]];
+        spans.extend(super::text::trimmed(document, next.tokens.start, 0, next.tokens.end - 1));
+    }
+    found.extend(Candidate::text(
+        document,
+        spans,
+        score.min(0.8),
+        Evidence::unlabelled(Place::Unlabelled, shape),
+    ));
+}
+
+/// The run right above with the same left edge.
+fn line_above(document: &Document, row: usize, rect: &flydocs_contract::Rect, em: f64) -> Option<usize> {
+    let page = &document.pages[document.rows[row].page];
+    for above in (page.rows.start..row).rev().take(4) {
+        for run in document.rows[above].runs.clone() {
+            let r = &document.runs[run].rect;
+            let white = rect.ymin - r.ymax;
+            if (r.xmin - rect.xmin).abs() < 0.8 * em && white < 2.6 * em && white > -0.5 * em && r.ymin < rect.ymin - 0.4 * em {
+                return Some(run);
+            }
+        }
+    }
+    None
 }

@@ -72,7 +72,7 @@ impl Prose {
     }
 
     /// Whether the document is running text rather than a form.
-    fn is_prose(&self) -> bool {
+    pub(crate) fn is_prose(&self) -> bool {
         self.starts.len() > 250
     }
 }
@@ -146,6 +146,9 @@ fn effective_date(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
         let lead = lower_before(text, date.range.start, 90);
         let tail = lower_after(text, date.range.end, 60);
         let mut score: f64 = 0.3 - 0.01 * nth as f64;
+        if date.range.start < text.len() / 8 && (lead.contains("made") || lead.contains("dated") || lead.contains("as of") || lead.contains("entered")) {
+            score += 0.2;
+        }
         if lead.trim_end().ends_with("as of")
             || lead.trim_end().ends_with("dated")
             || lead.contains("effective")

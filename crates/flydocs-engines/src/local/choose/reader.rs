@@ -4,12 +4,28 @@ use std::collections::HashMap;
 
 use super::{prose::Prose, section::Sections, text::Stops};
 use crate::local::{
-    label::{Labels, Lexicon, Query},
+    label::{ConceptKind, Kind, Label, Labels, Lexicon, Query},
     layout::{Document, Span},
     pool::Pool,
     recognise::DayOrder,
     text::fold,
 };
+
+/// Whether values of a concept's kind can be mistaken for those of a field's.
+const fn kin(kind: Kind, concept: ConceptKind) -> bool {
+    use ConceptKind as C;
+    match kind {
+        Kind::Date => matches!(concept, C::Date),
+        Kind::Amount | Kind::Integer | Kind::Percent => {
+            matches!(concept, C::Amount | C::Number | C::Percent)
+        }
+        Kind::Identifier | Kind::Vat | Kind::TaxNumber | Kind::Iban | Kind::Bic => matches!(
+            concept,
+            C::Identifier | C::Vat | C::TaxNumber | C::Phone | C::Iban | C::Bic | C::Date
+        ),
+        _ => true,
+    }
+}
 
 /// The document as read so far.
 #[derive(Debug)]
@@ -22,6 +38,8 @@ pub(crate) struct Reader<'a> {
     pub stops: Stops,
     pub prose: Prose,
     pub order: DayOrder,
+    /// The concepts the schema asks for.
+    pub asked: Vec<&'static str>,
     /// The concepts whose label ends right before a token.
     introduced: HashMap<usize, Vec<usize>>,
     rows: Vec<String>,
@@ -29,13 +47,7 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Gathers what the labels say about the document.
-    pub(crate) fn new(
-        document: &'a Document,
-        lexicon: &'static Lexicon,
-        labels: &'a Labels,
-        pool: &'a Pool,
-        order: DayOrder,
-    ) -> Self {
+    pub(crate) fn new(document: &'a Document, lexicon: &'static Lexicon, labels: &'a Labels, pool: &'a Pool, order: DayOrder, asked: Vec<&'static str>) -> Self {
         let mut introduced: HashMap<usize, Vec<usize>> = HashMap::new();
         for (concept, found) in labels.of_concept.iter().enumerate() {
             for label in found.iter().filter(|l| !l.hidden && l.strength() > 0.5) {
@@ -69,6 +81,7 @@ impl<'a> Reader<'a> {
             sections: Sections::new(lexicon, labels),
             stops: Stops::new(document, labels),
             prose: Prose::new(document),
+            asked,
             order,
             introduced,
             rows: document
@@ -81,9 +94,11 @@ impl<'a> Reader<'a> {
 
     /// Whether the label right before a value is of another concept than the field's.
     pub(crate) fn claimed_by_other(&self, query: &Query, span: &Span) -> bool {
-        self.introduced
-            .get(&span.first)
-            .is_some_and(|concepts| !concepts.iter().any(|c| Some(*c) == query.concept))
+        let alike = |c: usize| kin(query.kind, self.lexicon.concepts[c].kind);
+        self.introduced.get(&span.first).is_some_and(|concepts| {
+            !concepts.iter().any(|c| Some(*c) == query.concept)
+                && concepts.iter().any(|c| alike(*c))
+        })
     }
 
     /// In how many rows a text stands.
@@ -94,6 +109,23 @@ impl<'a> Reader<'a> {
             .filter(|r| r.contains(&folded))
             .count()
             .saturating_sub(1)
+    }
+
+    /// The label of the document's own number, when it opens the row of a date ("Invoice 12 of 3 May 2020").
+    pub(crate) fn numbered_before(&self, date: &Span) -> Option<&Label> {
+        let row = self.document.tokens[date.first].row;
+        let (concept, _) = self.lexicon.get("invoice_number")?;
+        self.labels.of_concept[concept].iter().find(|l| {
+            !l.hidden
+                && l.opens
+                && self.document.tokens[l.last().last].row == row
+                && l.last().last + 1 < date.first
+                && date.first - l.last().last < 9
+                && self.document.tokens[l.first().first].run == self.document.rows[row].runs.start
+                && (l.last().last + 1..date.first).any(|t| {
+                    self.document.tokens[t].text.chars().any(|c| c.is_ascii_digit())
+                })
+        })
     }
 
     /// How surely a row is one of totals: it begins with such a label, before the given token.

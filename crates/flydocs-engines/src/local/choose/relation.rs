@@ -120,6 +120,8 @@ fn below(
         0.85
     } else if overlap(rect, &run.rect) > 0.0 && left < 6.0 {
         0.6
+    } else if drop < 3.5 && in_cell(document, label, rect, em) {
+        0.75
     } else {
         return None;
     };
@@ -159,6 +161,18 @@ fn below(
         score *= 0.6;
     }
     Some(score)
+}
+
+/// Whether a box stands between the label's left edge and the next words on the label's row.
+fn in_cell(document: &Document, label: &Label, rect: &Rect, em: f64) -> bool {
+    let row = document.tokens[label.first().first].row;
+    let next = document.rows[row]
+        .runs
+        .clone()
+        .map(|r| document.runs[r].rect.xmin)
+        .filter(|x| *x > label.rect.xmax)
+        .fold(f64::INFINITY, f64::min);
+    next.is_finite() && rect.xmin > label.rect.xmin - em && rect.xmax < next + 0.8 * em
 }
 
 /// The length two boxes share along the row.

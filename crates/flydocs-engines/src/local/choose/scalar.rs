@@ -96,7 +96,8 @@ pub(crate) fn labelled(
 ) -> Option<(f64, Evidence)> {
     let (place, place_score) = relate(reader.document, reader.labels, label, span)?;
     let strength = label.strength();
-    let mut score = strength * place_score * (0.45 + 0.55 * form);
+    let floor = if matches!(query.kind, Kind::Amount | Kind::Integer) { 0.2 } else { 0.45 };
+    let mut score = strength * place_score * (floor + (1.0 - floor) * form);
     let mut notes = Vec::new();
     if let Some(role) = query.role {
         let (factor, note) = role_factor(reader, query, role, label, span);
@@ -168,7 +169,11 @@ fn dates(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Candi
         let iso = FieldValue::String(value.format("%Y-%m-%d").to_string());
         let spans = vec![date.span];
         for label in &reader.labels.of_query[index] {
-            if let Some((score, evidence)) = labelled(reader, query, label, &date.span, date.form) {
+            if let Some((mut score, evidence)) = labelled(reader, query, label, &date.span, date.form) {
+                // "of", "vom", "le" and their like are no labels by themselves.
+                if label.letters < 4 && !label.closed {
+                    score *= 0.55;
+                }
                 found.extend(Candidate::new(
                     reader.document,
                     spans.clone(),
@@ -177,6 +182,15 @@ fn dates(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Candi
                     evidence,
                 ));
             }
+        }
+        if concept == "issue_date"
+            && let Some(label) = reader.numbered_before(&date.span)
+        {
+            let mut evidence = Evidence::unlabelled(Place::Right, date.form);
+            evidence.label = Some(label.first().text(reader.document));
+            evidence.label_strength = 0.8;
+            evidence.notes.push("follows the number of the document");
+            found.extend(Candidate::new(reader.document, spans.clone(), iso.clone(), 0.86 * date.form, evidence));
         }
         if matches!(concept, "issue_date" | "effective_date") && !query.quoted && date.form > 0.4 {
             let first = if nth == 0 {
@@ -219,11 +233,10 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
         }
         let mut form = amount.form;
         if query.kind == Kind::Integer || !money {
-            form = form.max(if a.currency.is_some() || a.decimals > 0 {
-                form
-            } else {
-                0.7 * (form / 0.6).min(1.0)
-            });
+            if a.currency.is_none() && a.decimals == 0 {
+                // A whole number is as good as one with cents when no money is asked for.
+                form = 0.9 * (form / 0.6).min(1.0);
+            }
         }
         let value = number(a.value, integer);
         let row = document.tokens[amount.span.first].row;
@@ -259,13 +272,60 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
             if money && a.value < 0.0 {
                 score *= 0.7;
             }
-            found.extend(Candidate::new(
-                document,
-                vec![amount.span],
-                value.clone(),
-                score,
-                evidence,
-            ));
+            found.extend(Candidate::new(document, vec![amount.span], value.clone(), score, evidence));
+        }
+        if query.concept_name() == "total" && amount.form > 0.4 && a.value > 0.0 {
+            for (name, weight) in [("net_total", 0.5), ("amount_due", 0.62)] {
+                if reader.asked.iter().any(|asked| *asked == name) && name == "net_total" {
+                    continue;
+                }
+                let Some((concept, _)) = reader.lexicon.get(name) else { continue };
+                for label in reader.labels.of_concept[concept].iter().take(12) {
+                    if let Some((score, evidence)) = labelled(reader, query, label, &amount.span, form) {
+                        found.extend(Candidate::new(document, vec![amount.span], value.clone(), weight * score, evidence));
+                    }
+                }
+            }
+        }
+    }
+    if query.concept_name() == "total" {
+        change_given(reader, found);
+    }
+}
+
+/// What was given less the change is what was paid: a total that keeps this is raised.
+fn change_given(reader: &Reader<'_>, found: &mut [Candidate]) {
+    let values = |name: &str| -> Vec<f64> {
+        let Some((concept, _)) = reader.lexicon.get(name) else {
+            return Vec::new();
+        };
+        let mut values = Vec::new();
+        for label in reader.labels.of_concept[concept].iter().filter(|l| !l.hidden && l.opens).take(6) {
+            let best = reader
+                .pool
+                .amounts
+                .iter()
+                .filter(|a| a.form > 0.3 && a.value.decimals == 2)
+                .filter_map(|a| relate(reader.document, reader.labels, label, &a.span).map(|(place, s)| (place, s, a)))
+                .filter(|(place, s, _)| *place == Place::Right && *s > 0.3)
+                .max_by(|a, b| a.1.total_cmp(&b.1));
+            values.extend(best.map(|(_, _, a)| a.value.value));
+        }
+        values
+    };
+    let (given, change) = (values("cash_given"), values("change_given"));
+    let paid: Vec<f64> = given
+        .iter()
+        .flat_map(|g| change.iter().map(move |c| g - c).chain(change.is_empty().then_some(*g)))
+        .filter(|p| *p > 0.0)
+        .collect();
+    for candidate in found {
+        if let Some(value) = super::arithmetic::value(candidate)
+            && paid.iter().any(|p| (p - value).abs() < 0.006)
+        {
+            candidate.score = (candidate.score + if change.is_empty() { 0.08 } else { 0.25 }).min(1.0);
+            candidate.evidence.checked = !change.is_empty();
+            candidate.evidence.notes.push("what was given less the change");
         }
     }
 }
@@ -430,6 +490,11 @@ pub(crate) fn text(
             }
             if !label.opens && !label.closed {
                 score *= 0.6;
+            }
+            let run = &reader.document.runs[reader.document.tokens[label.last().last].run];
+            if reader.prose.is_prose() && run.tokens.len() > 9 && !query.quoted {
+                // A word of a sentence, not a label.
+                score *= 0.35;
             }
             let evidence = Evidence {
                 label: Some(

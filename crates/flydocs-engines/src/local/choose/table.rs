@@ -23,6 +23,17 @@ struct Column {
     rect: Rect,
     strength: f64,
     label: String,
+    /// Its cells are numbers.
+    numeric: bool,
+    /// They are whole numbers.
+    whole: bool,
+}
+
+impl Column {
+    /// A column asked for as text.
+    const fn label_is_text(&self) -> bool {
+        self.asked.is_some() && !self.numeric
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -40,7 +51,7 @@ pub(crate) fn read_rows(
     columns: &[(&Field, Option<usize>)],
     queries: &[Query],
 ) -> Vec<Vec<Cell>> {
-    let headers = headers(reader, columns);
+    let headers = headers(reader, columns, queries);
     let Some(best) = headers
         .iter()
         .max_by(|a, b| a.score.total_cmp(&b.score))
@@ -75,7 +86,7 @@ fn same_columns(a: &Header, b: &Header) -> bool {
 }
 
 /// Every row (or two or three close rows) that names at least two of the columns.
-fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)]) -> Vec<Header> {
+fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)], queries: &[Query]) -> Vec<Header> {
     let document = reader.document;
     let mut headers = Vec::new();
     for (at, row) in document.rows.iter().enumerate() {
@@ -133,12 +144,9 @@ fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)]) -> Vec<Head
                 asked: Some(*c),
                 rect: label.rect,
                 strength: strength.min(1.0),
-                label: label
-                    .parts
-                    .iter()
-                    .map(|p| p.text(document))
-                    .collect::<Vec<_>>()
-                    .join(" "),
+                label: label.parts.iter().map(|p| p.text(document)).collect::<Vec<_>>().join(" "),
+                numeric: columns[*c].1.is_some_and(|q| is_numeric(queries[q].kind)),
+                whole: columns[*c].1.is_some_and(|q| queries[q].kind == Kind::Integer),
             })
             .collect();
         // The other words of the header are columns too.
@@ -156,6 +164,8 @@ fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)]) -> Vec<Head
                         rect,
                         strength: 0.0,
                         label: String::new(),
+                        numeric: false,
+                        whole: false,
                     });
                 }
             }
@@ -173,44 +183,31 @@ fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)]) -> Vec<Head
     headers
 }
 
-#[derive(Default)]
+/// A row of the table while it is filled: one cell a header, and the lines of its text.
 struct Item {
     cells: Vec<Cell>,
     text: Vec<Span>,
     top: f64,
-    numeric: usize,
+}
+
+impl Item {
+    fn numbers(&self, header: &Header) -> usize {
+        self.cells.iter().zip(&header.columns).filter(|(cell, column)| cell.is_some() && column.numeric).count()
+    }
 }
 
 /// Fills the rows under a header; also says whether the table ended on its page.
-fn fill(
-    reader: &Reader<'_>,
-    header: &Header,
-    columns: &[(&Field, Option<usize>)],
-    queries: &[Query],
-) -> (Vec<Vec<Cell>>, bool) {
+fn fill(reader: &Reader<'_>, header: &Header, columns: &[(&Field, Option<usize>)], queries: &[Query]) -> (Vec<Vec<Cell>>, bool) {
     let document = reader.document;
     let em = document.pages[header.page].em;
-    let text_column = header.columns.iter().find_map(|c| {
-        let asked = c.asked?;
-        let query = columns[asked].1?;
-        (!is_numeric(queries[query].kind)).then_some(asked)
-    });
-    let numeric_asked: Vec<usize> = header
-        .columns
-        .iter()
-        .filter_map(|c| c.asked)
-        .filter(|c| columns[*c].1.is_some_and(|q| is_numeric(queries[q].kind)))
-        .collect();
+    let text_column = header.columns.iter().position(|c| c.asked.is_some() && !c.numeric);
+    let wanted = header.columns.iter().filter(|c| c.asked.is_some() && c.numeric).count();
     let mut items: Vec<Item> = Vec::new();
     let mut ended = false;
     let mut bottom = header.bottom;
     for row in document.rows_below(header.last_row) {
         let r = &document.rows[row];
-        if (r.rect.ymin - bottom) / em > 9.0 {
-            ended = true;
-            break;
-        }
-        if ends_table(reader, row, header) {
+        if (r.rect.ymin - bottom) / em > 15.0 || ends_table(reader, row, header) {
             ended = true;
             break;
         }
@@ -219,83 +216,49 @@ fn fill(
         for run in r.runs.clone() {
             for (first, last) in pieces_of_run(reader, header, run) {
                 let rect = document.rect(first..last + 1);
-                let Some(column) = column_of(header, &rect) else {
-                    continue;
-                };
-                let Some(asked) = column.asked else { continue };
-                let Some(query) = columns[asked].1 else {
-                    continue;
-                };
-                let query = &queries[query];
-                if is_numeric(query.kind) {
-                    if let Some(candidate) =
-                        numeric_cell(reader, column, first, last, query.kind == Kind::Integer)
-                    {
-                        filled.push((asked, candidate));
-                    }
-                } else if Some(asked) == text_column {
+                let Some(at) = column_of(header, &rect) else { continue };
+                let column = &header.columns[at];
+                if column.numeric || column.asked.is_none() {
+                    filled.extend(numeric_cell(reader, column, first, last).map(|c| (at, c)));
+                } else if Some(at) == text_column {
                     if let Some(span) = trimmed(document, first, 0, last) {
                         words = Some(match words {
-                            Some(w) => Span {
-                                last: span.last,
-                                tail: span.tail,
-                                ..w
-                            },
+                            Some(w) => Span { last: span.last, tail: span.tail, ..w },
                             None => span,
                         });
                     }
                 } else if let Some(span) = trimmed(document, first, 0, last) {
-                    filled.extend(
-                        Candidate::text(
-                            document,
-                            vec![span],
-                            0.7 * column.strength,
-                            evidence(column),
-                        )
-                        .map(|c| (asked, c)),
-                    );
+                    filled.extend(Candidate::text(document, vec![span], 0.7 * column.strength, evidence(column)).map(|c| (at, c)));
                 }
             }
         }
-        let numbers = filled
-            .iter()
-            .filter(|(c, _)| numeric_asked.contains(c))
-            .count();
-        let clashes = items
-            .last()
-            .is_some_and(|item| filled.iter().any(|(c, _)| item.cells[*c].is_some()));
-        let close = items
-            .last()
-            .is_some_and(|item| (r.rect.ymin - item.top) / em < 2.6);
-        if numbers > 0 && (clashes || !close || items.is_empty()) {
+        let numbers = filled.iter().filter(|(at, _)| header.columns[*at].numeric).count();
+        let clashes = items.last().is_some_and(|item| filled.iter().any(|(at, _)| header.columns[*at].numeric && item.cells[*at].is_some()));
+        let close = items.last().is_some_and(|item| (r.rect.ymin - item.top) / em < 2.6);
+        if numbers > 0 && (clashes || !close) {
             items.push(Item {
-                cells: vec![None; columns.len()],
+                cells: vec![None; header.columns.len()],
                 text: Vec::new(),
                 top: r.rect.ymin,
-                numeric: 0,
             });
         }
-        let Some(item) = items.last_mut() else {
-            continue;
-        };
+        let Some(item) = items.last_mut() else { continue };
         if numbers > 0 {
             bottom = r.rect.ymax;
         }
-        for (column, candidate) in filled {
-            if item.cells[column].is_none() {
-                item.cells[column] = Some(candidate);
+        for (at, candidate) in filled {
+            if item.cells[at].is_none() {
+                item.cells[at] = Some(candidate);
             }
         }
-        item.numeric += numbers;
         if let Some(span) = words {
             let goes_on = match item.text.last() {
                 None => close || numbers > 0,
                 Some(last) => {
-                    let rect = last.rect(document);
-                    let here = span.rect(document);
-                    here.ymin - rect.ymax < 0.42 * em
-                        && here.ymin > rect.ymin + 0.3 * em
-                        && (here.xmin - rect.xmin).abs() < 1.2 * em
+                    let (before, here) = (last.rect(document), span.rect(document));
+                    here.ymin - before.ymax < 0.42 * em
+                        && here.ymin > before.ymin + 0.3 * em
+                        && (here.xmin - before.xmin).abs() < 1.2 * em
                         && numbers == 0
                         && item.text.len() < 5
                 }
@@ -306,34 +269,79 @@ fn fill(
             }
         }
     }
+    let least = if wanted > 1 { 2 } else { 1 };
+    items.retain(|item| item.numbers(header) >= least || (item.numbers(header) > 0 && !item.text.is_empty() && items_are_sparse(wanted)));
+    if let Some(text_column) = text_column {
+        for item in &mut items {
+            if !item.text.is_empty() {
+                let column = &header.columns[text_column];
+                item.cells[text_column] = Candidate::text(document, std::mem::take(&mut item.text), 0.75 * column.strength, evidence(column));
+            }
+        }
+    }
+    let assignment = assign(header, columns, queries, &items);
+    let amount = columns.iter().position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == "line_amount"));
     let rows = items
         .into_iter()
-        .filter(|item| {
-            item.numeric > 0
-                && (numeric_asked.len() < 2
-                    || item.numeric > 1
-                    || item.text.is_empty()
-                    || numeric_asked.len() == 1)
-        })
         .map(|mut item| {
-            if let Some(column) = text_column
-                && !item.text.is_empty()
-            {
-                let c = header.columns.iter().find(|c| c.asked == Some(column));
-                if let Some(c) = c {
-                    item.cells[column] = Candidate::text(
-                        document,
-                        std::mem::take(&mut item.text),
-                        0.75 * c.strength,
-                        evidence(c),
-                    );
+            let mut cells: Vec<Cell> = vec![None; columns.len()];
+            for (asked, at) in assignment.iter().enumerate() {
+                if let Some(at) = at {
+                    cells[asked] = item.cells[*at].take();
                 }
             }
-            check_product(columns, queries, &mut item.cells);
-            item.cells
+            check_product(columns, queries, &mut cells);
+            cells
         })
+        .filter(|cells| amount.is_none_or(|a| assignment[a].is_none() || cells[a].is_some()))
         .collect();
     (rows, ended)
+}
+
+/// A table with one column of numbers keeps rows with one number.
+const fn items_are_sparse(wanted: usize) -> bool {
+    wanted < 2
+}
+
+/// Which header fills which column asked for. Where a price is known, quantity and amount are those columns whose
+/// numbers keep the product: "Amount" is the quantity in some tables.
+fn assign(header: &Header, columns: &[(&Field, Option<usize>)], queries: &[Query], items: &[Item]) -> Vec<Option<usize>> {
+    let mut assignment: Vec<Option<usize>> = (0..columns.len())
+        .map(|asked| header.columns.iter().position(|c| c.asked == Some(asked)))
+        .collect();
+    let at = |name: &str| columns.iter().position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == name));
+    let (Some(quantity), Some(price), Some(amount)) = (at("quantity"), at("unit_price"), at("line_amount")) else {
+        return assignment;
+    };
+    let keeps = |q: usize, p: usize, a: usize| {
+        let value = |item: &Item, at: usize| item.cells[at].as_ref().and_then(super::arithmetic::value);
+        items
+            .iter()
+            .filter(|item| match (value(item, q), value(item, p), value(item, a)) {
+                (Some(q), Some(p), Some(a)) => a > 0.0 && (q * p - a).abs() <= 0.011 + 0.002 * a.abs(),
+                _ => false,
+            })
+            .count()
+    };
+    let Some(p) = assignment[price] else { return assignment };
+    let now = match (assignment[quantity], assignment[amount]) {
+        (Some(q), Some(a)) => keeps(q, p, a),
+        _ => 0,
+    };
+    let mut best = (now, assignment[quantity], assignment[amount]);
+    for q in 0..header.columns.len() {
+        for a in 0..header.columns.len() {
+            if q == a || q == p || a == p || header.columns[q].label_is_text() || header.columns[a].label_is_text() {
+                continue;
+            }
+            let kept = keeps(q, p, a);
+            if kept > best.0 && kept * 3 >= items.len() * 2 && now == 0 {
+                best = (kept, Some(q), Some(a));
+            }
+        }
+    }
+    (assignment[quantity], assignment[amount]) = (best.1, best.2);
+    assignment
 }
 
 const fn is_numeric(kind: Kind) -> bool {
@@ -356,9 +364,9 @@ fn evidence(column: &Column) -> Evidence {
 fn pieces_of_run(reader: &Reader<'_>, header: &Header, run: usize) -> Vec<(usize, usize)> {
     let document = reader.document;
     let tokens = document.runs[run].tokens.clone();
-    let mut parts: Vec<(usize, usize, Option<f64>)> = Vec::new();
+    let mut parts: Vec<(usize, usize, Option<usize>)> = Vec::new();
     for at in tokens {
-        let column = column_of(header, &document.tokens[at].rect).map(|c| c.rect.xmin);
+        let column = column_of(header, &document.tokens[at].rect);
         let numeric = document.tokens[at].text.chars().any(|c| c.is_ascii_digit())
             || document.tokens[at].text.chars().count() < 2;
         match parts.last_mut() {
@@ -389,9 +397,9 @@ fn pieces_of_run(reader: &Reader<'_>, header: &Header, run: usize) -> Vec<(usize
 }
 
 /// The header a box stands under: the one it shares most width with, else the nearest.
-fn column_of<'a>(header: &'a Header, rect: &Rect) -> Option<&'a Column> {
+fn column_of(header: &Header, rect: &Rect) -> Option<usize> {
     let shared = |c: &Column| c.rect.xmax.min(rect.xmax) - c.rect.xmin.max(rect.xmin);
-    let best = header.columns.iter().max_by(|a, b| {
+    let best = header.columns.iter().enumerate().max_by(|(_, a), (_, b)| {
         let key = |c: &Column| {
             let s = shared(c);
             if s > 0.0 {
@@ -404,16 +412,10 @@ fn column_of<'a>(header: &'a Header, rect: &Rect) -> Option<&'a Column> {
         };
         key(a).total_cmp(&key(b))
     })?;
-    Some(best)
+    Some(best.0)
 }
 
-fn numeric_cell(
-    reader: &Reader<'_>,
-    column: &Column,
-    first: usize,
-    last: usize,
-    integer: bool,
-) -> Option<Candidate> {
+fn numeric_cell(reader: &Reader<'_>, column: &Column, first: usize, last: usize) -> Option<Candidate> {
     let hit = reader
         .pool
         .amounts
@@ -441,8 +443,8 @@ fn numeric_cell(
     Candidate::new(
         reader.document,
         vec![hit.span],
-        number(hit.value.value, integer),
-        0.8 * column.strength * (0.6 + 0.4 * hit.form),
+        number(hit.value.value, column.whole),
+        0.8 * column.strength.max(0.6) * (0.6 + 0.4 * hit.form),
         evidence(column),
     )
 }

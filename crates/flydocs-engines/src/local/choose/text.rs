@@ -82,6 +82,11 @@ pub(crate) fn text_values(
     if let Some((spans, score)) = right_of(document, stops, label, lines) {
         values.push((spans, Place::Right, score));
     }
+    if values.is_empty()
+        && let Some((spans, score)) = level_with(document, stops, label)
+    {
+        values.push((spans, Place::Right, score));
+    }
     if let Some((spans, score)) = below(document, stops, label, lines) {
         let beside = values.first().is_some_and(|(_, _, s)| *s > 0.6);
         values.push((
@@ -160,6 +165,46 @@ fn right_of(
         continue_below(document, stops, label, &mut spans, lines);
     }
     Some((spans, score))
+}
+
+/// A value written a little higher or lower than its label, as on a typed form.
+fn level_with(document: &Document, stops: &Stops, label: &Label) -> Option<(Vec<Span>, f64)> {
+    let last = label.last();
+    let em = document.em(last.last);
+    let here = last.rect(document);
+    let row = document.tokens[last.last].row;
+    let page = &document.pages[label.page];
+    let mut best: Option<(f64, Span)> = None;
+    for other in row.saturating_sub(3).max(page.rows.start)..(row + 4).min(page.rows.end) {
+        let off = (document.rows[other].rect.center().1 - here.center().1).abs() / em;
+        if other == row || off > 1.5 {
+            continue;
+        }
+        for run in document.rows[other].runs.clone() {
+            let r = &document.runs[run];
+            if r.rect.xmin < label.rect.xmax - 0.5 * em {
+                continue;
+            }
+            let gap = (r.rect.xmin - label.rect.xmax) / em;
+            let owned = document.rows[other].tokens.clone().any(|t| {
+                stops.at(t) && document.tokens[t].rect.xmin < r.rect.xmin + 0.1 && document.tokens[t].rect.xmax > label.rect.xmax - 8.0 * em
+            }) || document.rows[row].tokens.clone().any(|t| {
+                t > last.last && stops.at(t) && document.tokens[t].rect.xmin < r.rect.xmax
+            });
+            if !owned
+                && gap < 14.0
+                && let Some(span) = trimmed(document, r.tokens.start, 0, r.tokens.end - 1)
+                && span.text(document).chars().any(char::is_alphanumeric)
+            {
+                let score = 0.78 - 0.12 * off - 0.012 * gap;
+                if best.is_none_or(|(s, _)| score > s) {
+                    best = Some((score, span));
+                }
+            }
+            break;
+        }
+    }
+    best.map(|(score, span)| (vec![span], score))
 }
 
 /// Adds the lines under a value that go on with it: same left edge, no label, no gap.
@@ -254,6 +299,16 @@ fn below(
         let drop = (candidate.rect.ymin - bottom) / em;
         if drop > if spans.is_empty() { 3.0 } else { 0.9 } {
             break;
+        }
+        // The label's own words go on: an explanation in lower case under a label without a colon.
+        let explains = spans.is_empty()
+            && drop < 0.7
+            && candidate.tokens.len() > 1
+            && document.tokens[candidate.tokens.start].text.starts_with(char::is_lowercase)
+            && !document.tokens[run.tokens.end - 1].text.ends_with(':');
+        if explains {
+            bottom = candidate.rect.ymax;
+            continue;
         }
         if stops.at(candidate.tokens.start) {
             break;

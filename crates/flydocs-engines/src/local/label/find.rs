@@ -53,7 +53,8 @@ impl Label {
     /// How surely it is a label of the value, all in all.
     pub(crate) fn strength(&self) -> f64 {
         let hidden = if self.hidden { 0.25 } else { 1.0 };
-        self.weight * self.score * (0.55 + 0.45 * self.share) * hidden
+        let inside = if self.opens { 1.0 } else { 0.85 };
+        self.weight * self.score * (0.55 + 0.45 * self.share) * hidden * inside
     }
 }
 

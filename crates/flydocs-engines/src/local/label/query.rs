@@ -115,6 +115,22 @@ pub(crate) fn query_of(field: &Field, groups: &[&str]) -> Query {
     if role.is_none() {
         role = role_in_description(lexicon, description);
     }
+    let of_parties = |c: &Concept| {
+        matches!(
+            c.kind,
+            ConceptKind::Vat
+                | ConceptKind::TaxNumber
+                | ConceptKind::Email
+                | ConceptKind::Phone
+                | ConceptKind::Url
+                | ConceptKind::Organisation
+                | ConceptKind::Person
+                | ConceptKind::Address
+        )
+    };
+    if concept.and_then(|at| lexicon.concepts.get(at)).is_some_and(|c| !of_parties(c)) {
+        role = None;
+    }
     concept = concept.filter(|at| lexicon.concepts.get(*at).is_some_and(|c| fits(c, field)));
     let kind = kind_of(
         field,

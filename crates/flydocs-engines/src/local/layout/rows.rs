@@ -29,7 +29,8 @@ pub(super) fn build_page(document: &mut Document, words: &PageWords) {
         .collect();
     let em = usual_height(&tokens).unwrap_or(height / 70.0);
     let first_row = document.rows.len();
-    let rows = group(&mut tokens, em);
+    let tilt = if words.source == WordSource::Ocr { tilt_of(words) } else { 0.0 };
+    let rows = group(&mut tokens, em, tilt);
     let gap = usual_gap(&rows, em, words.source);
     let rulings: Vec<Rect> = words
         .rulings
@@ -73,8 +74,32 @@ fn usual_height(tokens: &[Token]) -> Option<f64> {
     heights.get(heights.len() / 2).copied()
 }
 
+/// How much the lines of a recognised page climb or fall: the median slope of the recogniser's own lines.
+fn tilt_of(page: &PageWords) -> f64 {
+    let mut slopes: Vec<f64> = Vec::new();
+    let mut start = 0;
+    for at in 1..=page.words.len() {
+        if at < page.words.len() && page.words[at].line == page.words[start].line {
+            continue;
+        }
+        let (first, last) = (&page.words[start].rect, &page.words[at - 1].rect);
+        let width = (last.center().0 - first.center().0) * page.width;
+        if at - start > 2 && width > 0.2 * page.width {
+            slopes.push((last.ymax - first.ymax) * page.height / width);
+        }
+        start = at;
+    }
+    if slopes.len() < 4 {
+        return 0.0;
+    }
+    slopes.sort_by(f64::total_cmp);
+    slopes[slopes.len() / 2].clamp(-0.12, 0.12)
+}
+
 /// Groups tokens into rows: each joins the row whose nearest word stands at the same height.
-fn group(tokens: &mut Vec<Token>, em: f64) -> Vec<Vec<Token>> {
+fn group(tokens: &mut Vec<Token>, em: f64, tilt: f64) -> Vec<Vec<Token>> {
+    let middle = |t: &Token| middle(t) - tilt * f64::midpoint(t.rect.xmin, t.rect.xmax);
+    let mean_middle = |row: &[Token]| row.iter().map(middle).sum::<f64>() / row.len().max(1) as f64;
     tokens.sort_by(|a, b| middle(a).total_cmp(&middle(b)));
     let mut rows: Vec<Vec<Token>> = Vec::new();
     for token in tokens.drain(..) {
@@ -108,10 +133,6 @@ fn group(tokens: &mut Vec<Token>, em: f64) -> Vec<Vec<Token>> {
 
 fn middle(token: &Token) -> f64 {
     f64::midpoint(token.rect.ymin, token.rect.ymax)
-}
-
-fn mean_middle(row: &[Token]) -> f64 {
-    row.iter().map(middle).sum::<f64>() / row.len().max(1) as f64
 }
 
 /// The white between two words; negative when they overlap.

@@ -35,6 +35,9 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
         r"\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d{1,4})?\b|\d{1,3}(?:[  ]\d{3})+[.,]\d{2}\b|\d+[.,]\d{1,6}|\d+|[.,]\d{2}\b",
     )
 });
+static SPACED: LazyLock<Regex> = LazyLock::new(|| {
+    expression(r"\d{1,3}(?:[.,'’]\d{3})+[.,] ?\d{2}\b|\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d{1,4})?\b|\d{1,5}[.,] \d{2}\b|\d+[.,]\d{1,6}|\d+|[.,]\d{2}\b")
+});
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     expression(
         r"(?i)(?:^|[^\p{L}\d])(([-–−(] ?)?(€|\$|£|¥|₹|zł|rm|rs\.?|inr|eur|usd|gbp|chf|myr|sgd|aud|cad|pln|us\$)? ?([-–−(] ?)?)$",
@@ -48,11 +51,20 @@ static AFTER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Every number of a text. `style` decides what a single separator before three digits means.
 pub(crate) fn amounts(text: &str, style: Option<DecimalStyle>) -> Vec<Found<Amount>> {
+    find(text, style, &NUMBER)
+}
+
+/// The same for recognised text, where a blank may stand after the decimal separator.
+pub(crate) fn recognised_amounts(text: &str, style: Option<DecimalStyle>) -> Vec<Found<Amount>> {
+    find(text, style, &SPACED)
+}
+
+fn find(text: &str, style: Option<DecimalStyle>, numbers: &Regex) -> Vec<Found<Amount>> {
     let mut found = Vec::new();
     if !text.bytes().any(|b| b.is_ascii_digit()) {
         return found;
     }
-    for m in NUMBER.find_iter(text) {
+    for m in numbers.find_iter(text) {
         if let Some(hit) = amount(text, m.range(), style) {
             found.push(hit);
         }
@@ -71,7 +83,17 @@ fn amount(
     let mut form: f64 = 1.0;
     // A number inside a word, a date, a time, an article number is no amount.
     match lead.chars().next_back() {
-        Some(c) if c.is_alphabetic() && !BEFORE.is_match(lead) => return None,
+        Some(c) if c.is_alphabetic() && !BEFORE.is_match(lead) => {
+            // Letters glued to an amount with cents: a currency, perhaps misread.
+            let glued = lead.chars().rev().take_while(|c| c.is_alphabetic()).count();
+            let cents = text.get(range.clone()).is_some_and(|n| {
+                n.rsplit(['.', ',']).next().is_some_and(|f| f.trim_start().len() == 2) && n.contains(['.', ','])
+            });
+            if glued > 3 || !cents {
+                return None;
+            }
+            form *= 0.7;
+        }
         Some('.' | ',' | '/' | ':' | '#' | '_' | '+' | '*') if lead.len() > 1 => {
             let ends_label = lead.ends_with(':')
                 && !lead.chars().nth_back(1).is_some_and(|c| c.is_ascii_digit());
@@ -167,7 +189,7 @@ fn parse(number: &str, style: Option<DecimalStyle>) -> Option<(f64, usize)> {
         (Some(p), Some(c)) => Some(p.max(c)),
         (Some(at), None) | (None, Some(at)) => {
             let sign = number.get(at..=at)?;
-            let fraction = number.len() - at - 1;
+            let fraction = number.get(at + 1..)?.trim_start().len();
             let groups = number.matches(sign).count();
             let whole = number.get(..at)?;
             let comma = sign == ",";

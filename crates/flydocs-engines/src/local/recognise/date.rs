@@ -22,6 +22,8 @@ pub(crate) enum DayOrder {
 pub(crate) struct Date {
     day_first: Option<NaiveDate>,
     month_first: Option<NaiveDate>,
+    /// The month was written as a word before the day.
+    month_leads: bool,
 }
 
 impl Date {
@@ -29,6 +31,7 @@ impl Date {
         Self {
             day_first: Some(date),
             month_first: Some(date),
+            month_leads: false,
         }
     }
 
@@ -190,7 +193,10 @@ pub(crate) fn dates(text: &str) -> Vec<Found<Date>> {
     }
     for c in MONTH_FIRST.captures_iter(text) {
         let range = c.get_match().range();
-        keep(worded(text, range, &c[2], &c[1], &c[3]));
+        keep(worded(text, range, &c[2], &c[1], &c[3]).map(|mut f| {
+            f.value.month_leads = true;
+            f
+        }));
     }
     for m in COMPACT.find_iter(text) {
         let d = m.as_str();
@@ -240,6 +246,7 @@ fn numeric(text: &str, c: &regex::Captures<'_>) -> Option<Found<Date>> {
         Date {
             day_first,
             month_first,
+            month_leads: false,
         },
         form,
     ))
@@ -298,13 +305,17 @@ fn ymd(year: &str, month: &str, day: &str) -> Option<NaiveDate> {
 
 /// The order the dates of a document are written in, when one of them tells.
 pub(crate) fn day_order<'a>(dates: impl IntoIterator<Item = &'a Date>) -> Option<DayOrder> {
-    let (mut day, mut month) = (0, 0);
+    let (mut day, mut month, mut leads) = (0, 0, 0);
     for date in dates {
         match (date.day_first, date.month_first) {
             (Some(_), None) => day += 1,
             (None, Some(_)) => month += 1,
             _ => {}
         }
+        leads += usize::from(date.month_leads);
+    }
+    if day == 0 && month == 0 && leads > 0 {
+        return Some(DayOrder::MonthFirst);
     }
     match day.cmp(&month) {
         std::cmp::Ordering::Greater => Some(DayOrder::DayFirst),

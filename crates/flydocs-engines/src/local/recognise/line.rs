@@ -50,6 +50,11 @@ impl LineText {
         })
     }
 
+    /// The first token.
+    pub(crate) fn first(&self) -> Option<usize> {
+        self.starts.first().map(|(_, token)| *token)
+    }
+
     fn token_at(&self, byte: usize) -> Option<(usize, usize)> {
         let after = self.starts.partition_point(|(start, _)| *start <= byte);
         self.starts.get(after.checked_sub(1)?).copied()

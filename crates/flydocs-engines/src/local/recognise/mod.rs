@@ -21,7 +21,7 @@ use std::ops::Range;
 
 pub(crate) use self::{
     address::{AddressLine, address_line, is_street_word, postal_code},
-    amount::{Amount, DecimalStyle, amounts, decimal_style, parse_number, spoken_number},
+    amount::{Amount, DecimalStyle, amounts, decimal_style, parse_number, recognised_amounts, spoken_number},
     bic::bics,
     checkbox::{Tick, tick_of, ticks},
     currency::{Currency, currencies, is_currency_code},
