@@ -16,6 +16,7 @@ mod member;
 pub mod migrations;
 mod options;
 pub mod outbox;
+mod settler;
 mod signal;
 pub mod sqlite;
 mod status;

@@ -28,6 +28,7 @@ use crate::{
     ledger::{Ask, Drained, Failed, Ledger, Pass},
     measure,
     options::Options,
+    settler::Settler,
     signal::{Ear, Signal},
 };
 
@@ -47,6 +48,7 @@ pub(crate) struct Member<L> {
     pub(crate) options: Options,
     held: Held,
     claiming: Mutex<()>,
+    settler: Settler,
     /// A round waits until nothing is in flight.
     wants_to_be_idle: AtomicBool,
 }
@@ -73,6 +75,7 @@ impl<L: Ledger> Member<L> {
             options,
             held: Held::default(),
             claiming: Mutex::new(()),
+            settler: Settler::default(),
             wants_to_be_idle: AtomicBool::new(false),
         }
     }
@@ -249,7 +252,8 @@ impl<L: Ledger> Consumer for Member<L> {
         };
         if cancel.is_cancelled() {
             for delivery in &deliveries {
-                let _lost: Settled = self.defer(&delivery.ticket, Duration::ZERO).await?;
+                let outcome = self.defer(&delivery.ticket, Duration::ZERO).await?;
+                debug!(bus.ticket = %delivery.ticket, ?outcome, "claimed while being cancelled");
             }
             return Ok(Vec::new());
         }
@@ -292,13 +296,20 @@ impl<L: Ledger> Consumer for Member<L> {
     }
 
     async fn done(&self, ticket: &Ticket) -> Result<Settled> {
-        let kept = self
-            .settle(ticket, || self.ledger.done(std::slice::from_ref(ticket)))
-            .await?;
-        let outcome = if kept.is_empty() {
-            Settled::Lost
-        } else {
+        let kept = match self.settler.settle(&self.ledger, ticket.clone()).await {
+            Some(kept) => kept,
+            // The batch failed: on its own, as long as the lease holds.
+            None => {
+                self.settle(ticket, || self.ledger.done(std::slice::from_ref(ticket)))
+                    .await?
+                    .len()
+                    == 1
+            }
+        };
+        let outcome = if kept {
             Settled::Settled
+        } else {
+            Settled::Lost
         };
         Ok(self.settled(ticket, outcome, "done"))
     }

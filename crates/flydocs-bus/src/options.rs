@@ -32,17 +32,17 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            lease: Duration::from_secs(60),
+            lease: Duration::from_mins(1),
             max_failures: 10,
             max_unsettled: 5,
             backoff_base: Duration::from_secs(1),
-            backoff_cap: Duration::from_secs(300),
+            backoff_cap: Duration::from_mins(5),
             poll: Duration::from_secs(5),
             poll_only: Duration::from_millis(500),
             drain_batch: 500,
             memory_capacity: 10_000,
-            keep_events: Duration::from_secs(24 * 3600),
-            keep_dead_letters: Duration::from_secs(30 * 24 * 3600),
+            keep_events: Duration::from_hours(24),
+            keep_dead_letters: Duration::from_hours(30 * 24),
         }
     }
 }
@@ -79,10 +79,10 @@ mod tests {
         let seconds = |failures| options.pause_after(failures, None).0.as_secs();
         assert_eq!([1, 2, 3, 4, 1000].map(seconds), [1, 2, 4, 5, 5]);
         assert_eq!(options.pause_after(2, None).1, Duration::from_millis(400));
-        let asked = Some(Duration::from_secs(60));
+        let asked = Some(Duration::from_mins(1));
         assert_eq!(
             options.pause_after(9, asked),
-            (Duration::from_secs(60), Duration::ZERO)
+            (Duration::from_mins(1), Duration::ZERO)
         );
     }
 }

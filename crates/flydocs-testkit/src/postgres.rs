@@ -183,12 +183,14 @@ fn with_database(base: &str, name: &str) -> Result<String> {
 
 /// The URL of the server that all tests of this process share.
 fn shared() -> Result<String> {
-    static SERVER: OnceLock<Mutex<Option<(Option<Server>, String)>>> = OnceLock::new();
+    /// Its URL, and the server when it is ours.
+    type Shared = (String, Option<Server>);
+    static SERVER: OnceLock<Mutex<Option<Shared>>> = OnceLock::new();
     let mut server = SERVER
         .get_or_init(Mutex::default)
         .lock()
         .unwrap_or_else(PoisonError::into_inner);
-    if let Some((_, url)) = &*server {
+    if let Some((url, _)) = &*server {
         return Ok(url.clone());
     }
     #[expect(
@@ -205,7 +207,7 @@ fn shared() -> Result<String> {
         let url = own.url("postgres");
         (Some(own), url)
     };
-    *server = Some((own, url.clone()));
+    *server = Some((url.clone(), own));
     Ok(url)
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
         .current_dir("/")
         .stdin(Stdio::null())
         .output()
-        .with_context(|| format!("starting {:?}", command.get_program()))?;
+        .with_context(|| format!("starting {}", command.get_program().display()))?;
     ensure!(
         output.status.success(),
         "{command:?} failed: {}{}",

@@ -186,8 +186,9 @@ BEGIN
 END $$;
 
 -- Settles; returns the tickets that still held. What no drain can see again is deleted at once, the rest leaves
--- a tombstone until the drain has passed it by.
-CREATE FUNCTION bus.settle(p_group text, p_ids bigint[], p_tokens uuid[])
+-- a tombstone until the drain has passed it by. With `p_alone`, in a transaction of its own, a settlement that a
+-- server crash loses only means one more delivery.
+CREATE FUNCTION bus.settle(p_group text, p_ids bigint[], p_tokens uuid[], p_alone boolean)
 RETURNS TABLE (outbox_id bigint, token uuid) LANGUAGE plpgsql VOLATILE
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -195,6 +196,9 @@ AS $$
 DECLARE
     v_low xid8;
 BEGIN
+    IF p_alone THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
     SELECT f.low_xid INTO v_low FROM bus.offsets f WHERE f.consumer_group = p_group;
     RETURN QUERY
     WITH t AS (

@@ -1,4 +1,12 @@
 //! The bus against real databases.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "the steps of a test are functions, and a broken step is a broken test"
+)]
+
 mod conformance;
 mod houses;
+mod processes;

@@ -4,7 +4,7 @@ pub(super) const DRAIN: &str = "SELECT * FROM bus.drain($1, $2)";
 
 pub(super) const CLAIM: &str = "SELECT * FROM bus.claim($1, $2, $3, $4, $5, $6, $7, $8)";
 
-pub(super) const SETTLE: &str = "SELECT * FROM bus.settle($1, $2, $3)";
+pub(super) const SETTLE: &str = "SELECT * FROM bus.settle($1, $2, $3, true)";
 
 pub(super) const BEAT: &str = "
 UPDATE bus.deliveries d SET visible_at = now() + make_interval(secs => $4)

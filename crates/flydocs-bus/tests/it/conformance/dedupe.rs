@@ -76,16 +76,22 @@ pub(crate) async fn a_key_is_live_while_it_waits_is_leased_or_retried(house: &dy
     assert!(house.live(TOPIC, "x/1").await);
     let leased = one(&consumer).await;
     assert!(house.live(TOPIC, "x/1").await);
-    let _: flydocs_bus::Settled = consumer.retry(&leased.ticket, None, "again").await.unwrap();
+    assert_eq!(
+        consumer.retry(&leased.ticket, None, "again").await.unwrap(),
+        flydocs_bus::Settled::Settled
+    );
     assert!(house.live(TOPIC, "x/1").await);
     assert_eq!(
         bus.publish(&unique("x/1", 2)).await.unwrap(),
         Published::Duplicate
     );
     let again = one(&consumer).await;
-    let _: flydocs_bus::Settled = consumer
-        .dead_letter(&again.ticket, "handler failed", "no")
-        .await
-        .unwrap();
+    assert_eq!(
+        consumer
+            .dead_letter(&again.ticket, "handler failed", "no")
+            .await
+            .unwrap(),
+        flydocs_bus::Settled::DeadLettered
+    );
     assert!(!house.live(TOPIC, "x/1").await);
 }

@@ -126,7 +126,7 @@ pub(crate) async fn the_status_counts_what_a_group_owes(house: &dyn House) {
     let bus = house.bus(options()).await;
     let consumer = join(&bus, "a").await;
     let delayed = NewEvent {
-        delay: Duration::from_secs(3600),
+        delay: Duration::from_hours(1),
         ..event(4)
     };
     house
@@ -134,10 +134,13 @@ pub(crate) async fn the_status_counts_what_a_group_owes(house: &dyn House) {
         .await;
     bus.wake(TOPIC);
     let held = exactly(&consumer, 2).await;
-    let _: flydocs_bus::Settled = consumer
-        .dead_letter(&held[0].ticket, "handler failed", "no")
-        .await
-        .unwrap();
+    assert_eq!(
+        consumer
+            .dead_letter(&held[0].ticket, "handler failed", "no")
+            .await
+            .unwrap(),
+        flydocs_bus::Settled::DeadLettered
+    );
 
     let status = bus.status().await.unwrap();
     assert_eq!(status.adapter, bus.adapter());
@@ -174,7 +177,7 @@ pub(crate) async fn a_forgotten_group_owes_nothing(house: &dyn House) {
 pub(crate) async fn handled_events_are_pruned_and_owed_ones_are_kept(house: &dyn House) {
     let keep = Options {
         keep_events: Duration::ZERO,
-        keep_dead_letters: Duration::from_secs(3600),
+        keep_dead_letters: Duration::from_hours(1),
         ..options()
     };
     let bus = house.bus(keep).await;
@@ -184,7 +187,7 @@ pub(crate) async fn handled_events_are_pruned_and_owed_ones_are_kept(house: &dyn
         ..event(5)
     };
     let waiting = NewEvent {
-        delay: Duration::from_secs(3600),
+        delay: Duration::from_hours(1),
         ..event(4)
     };
     house
@@ -210,7 +213,10 @@ pub(crate) async fn handled_events_are_pruned_and_owed_ones_are_kept(house: &dyn
     assert_eq!(status.outbox, published - pruned);
     let group = &status.groups[0];
     assert_eq!((group.in_flight, group.delayed), (1, 1));
-    let _: flydocs_bus::Settled = consumer.retry(&owed.ticket, None, "again").await.unwrap();
+    assert_eq!(
+        consumer.retry(&owed.ticket, None, "again").await.unwrap(),
+        flydocs_bus::Settled::Settled
+    );
     let again = one(&consumer).await;
     assert_eq!(again.payload, owed.payload);
     settle(&consumer, &[again]).await;

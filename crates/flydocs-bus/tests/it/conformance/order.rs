@@ -44,10 +44,13 @@ pub(crate) async fn a_failed_event_holds_its_successors_back_and_no_other_key(ho
     let first = one(&consumer).await;
     assert_eq!(n(&first), 1);
     let later = Some(Duration::from_millis(300));
-    let _: flydocs_bus::Settled = consumer
-        .retry(&first.ticket, later, "not yet")
-        .await
-        .unwrap();
+    assert_eq!(
+        consumer
+            .retry(&first.ticket, later, "not yet")
+            .await
+            .unwrap(),
+        flydocs_bus::Settled::Settled
+    );
     let other = one(&consumer).await;
     assert_eq!(n(&other), 3);
     settle(&consumer, &[other]).await;

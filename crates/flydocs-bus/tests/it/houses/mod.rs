@@ -1,8 +1,8 @@
 //! Where a suite runs: one database, and as many buses on it as the adapter allows.
 
 mod memory;
-mod postgres;
-mod sqlite;
+pub(crate) mod postgres;
+pub(crate) mod sqlite;
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -47,8 +47,8 @@ impl OpenTransaction {
 /// Patient leases, a poll that no test waits for.
 pub(crate) fn options() -> Options {
     Options {
-        lease: Duration::from_secs(60),
-        poll: Duration::from_secs(60),
+        lease: Duration::from_mins(1),
+        poll: Duration::from_mins(1),
         poll_only: Duration::from_millis(100),
         backoff_base: Duration::from_millis(1),
         ..Options::default()

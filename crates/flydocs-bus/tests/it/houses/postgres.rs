@@ -21,13 +21,13 @@ use super::{House, OpenTransaction, options};
 use crate::conformance::{GROUP, TOPIC, event, exactly, join, n, one, settle};
 
 #[derive(Debug)]
-struct PostgresHouse {
-    url: String,
+pub(crate) struct PostgresHouse {
+    pub(crate) url: String,
     pool: PgPool,
 }
 
 impl PostgresHouse {
-    async fn open() -> Self {
+    pub(crate) async fn open() -> Self {
         Self::at(database().await.unwrap().url).await
     }
 
@@ -58,8 +58,8 @@ fn pool(url: &str) -> PgPool {
         .unwrap()
 }
 
-fn direct(url: &str) -> Option<PgConnectOptions> {
-    Some(PgConnectOptions::from_str(url).unwrap())
+fn direct(url: &str) -> PgConnectOptions {
+    PgConnectOptions::from_str(url).unwrap()
 }
 
 #[async_trait]
@@ -67,7 +67,7 @@ impl House for PostgresHouse {
     async fn bus(&self, options: Options) -> Arc<dyn Bus> {
         Arc::new(PostgresBus::new(
             pool(&self.url),
-            direct(&self.url),
+            Some(direct(&self.url)),
             options,
         ))
     }
