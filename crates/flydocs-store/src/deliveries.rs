@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-const CLAIM: Sql = sql!(
+pub(crate) const CLAIM: Sql = sql!(
     "WITH due AS MATERIALIZED (
          SELECT event_id FROM webhook_deliveries
          WHERE status = 'pending' AND next_attempt_at <= " now "
@@ -32,7 +32,7 @@ const CLAIM: Sql = sql!(
                " (seconds_until "round_started_at") " AS started_in, body"
 );
 
-const SETTLE: Sql = sql!(
+pub(crate) const SETTLE: Sql = sql!(
     "UPDATE webhook_deliveries
      SET status = $4, claimed_by = NULL,
          next_attempt_at = CASE WHEN $4 = 'pending' THEN " (after "$5") " END,
@@ -41,20 +41,20 @@ const SETTLE: Sql = sql!(
      RETURNING extraction_id"
 );
 
-const LOG: Sql = sql!(
+pub(crate) const LOG: Sql = sql!(
     "INSERT INTO webhook_attempts (event_id, attempt, at, status_code, duration_ms, error, answer)
      VALUES ($1, $2, " now ", $3, $4, $5, $6)
      ON CONFLICT (event_id, attempt) DO NOTHING"
 );
 
-const GIVE_BACK: Sql = sql!(
+pub(crate) const GIVE_BACK: Sql = sql!(
     "UPDATE webhook_deliveries
      SET claimed_by = NULL, next_attempt_at = " now ", attempts = attempts - 1, fence = fence + 1
      WHERE event_id = $1 AND attempts = $2 AND fence = $3 AND status = 'pending' AND claimed_by IS NOT NULL"
 );
 
 /// An attempt under way is not disturbed: it *is* what was asked for.
-const AGAIN: Sql = sql!(
+pub(crate) const AGAIN: Sql = sql!(
     "UPDATE webhook_deliveries
      SET status = 'pending', claimed_by = NULL, next_attempt_at = " now ", finished_at = NULL,
          attempts_before = attempts, round_started_at = " now ", fence = fence + 1
@@ -63,12 +63,12 @@ const AGAIN: Sql = sql!(
                    WHERE e.id = extraction_id AND ($2 IS NULL OR e.tenant_id = $2))"
 );
 
-const OF_EXTRACTION: Sql = sql!(
+pub(crate) const OF_EXTRACTION: Sql = sql!(
     "SELECT event_id, extraction_id, event_type, url, status, attempts, created_at, next_attempt_at, finished_at
      FROM webhook_deliveries WHERE extraction_id = $1 ORDER BY created_at, event_id"
 );
 
-const BY_EVENT: Sql = sql!(
+pub(crate) const BY_EVENT: Sql = sql!(
     "SELECT event_id, extraction_id, event_type, url, status, attempts, created_at, next_attempt_at, finished_at
      FROM webhook_deliveries
      WHERE event_id = $1
@@ -76,12 +76,12 @@ const BY_EVENT: Sql = sql!(
                    WHERE e.id = extraction_id AND ($2 IS NULL OR e.tenant_id = $2))"
 );
 
-const ATTEMPTS: Sql = sql!(
+pub(crate) const ATTEMPTS: Sql = sql!(
     "SELECT attempt, at, status_code, duration_ms, error, answer FROM webhook_attempts
      WHERE event_id = $1 ORDER BY attempt"
 );
 
-const NEXT: Sql = sql!(
+pub(crate) const NEXT: Sql = sql!(
     "SELECT " (seconds_until "SELECT min(next_attempt_at) FROM webhook_deliveries WHERE status = 'pending'")
 );
 

@@ -66,6 +66,8 @@ macro_rules! sqlite {
           FROM json_each($1)) AS b"
     };
     (skip_locked) => { "" };
+    // without statistics SQLite prefers any equality to the index that has the rows in order
+    ((by $index:literal)) => { concat!(" INDEXED BY ", $index) };
     ($text:literal) => { $text };
 }
 
@@ -110,6 +112,7 @@ macro_rules! postgres {
     (object) => { "jsonb_build_object" };
     (beats) => { "json_to_recordset($1::json) AS b(id text, fence bigint, progress json)" };
     (skip_locked) => { "FOR UPDATE SKIP LOCKED" };
+    ((by $index:literal)) => { "" };
     ($text:literal) => { $text };
 }
 
@@ -214,6 +217,9 @@ pub(crate) trait Dialect: Clone + Debug + Send + Sync + Sized + 'static {
 
     /// An open transaction; dropped = rolled back.
     type Tx: Send;
+
+    /// A statement as this database reads it.
+    fn text(sql: &Sql) -> &'static str;
 
     /// A transaction that may write.
     async fn begin(&self) -> sqlx::Result<Self::Tx>;

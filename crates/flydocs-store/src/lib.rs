@@ -18,6 +18,8 @@ pub mod listing;
 mod opening;
 pub mod options;
 pub mod orphan;
+#[cfg(test)]
+mod plans;
 mod port;
 mod postgres;
 mod record;

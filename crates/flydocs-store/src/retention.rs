@@ -13,7 +13,7 @@ use crate::{
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A leg that is not settled, or a webhook still to be delivered, keeps its extraction.
-const OLD: Sql = sql!(
+pub(crate) const OLD: Sql = sql!(
     "SELECT id FROM extractions
      WHERE finished_at < " (after "$1") "
        AND (post_processing IS NULL OR " leg_status " IN ('succeeded', 'failed'))
@@ -22,16 +22,16 @@ const OLD: Sql = sql!(
      ORDER BY finished_at, id LIMIT $2 " skip_locked
 );
 
-const RELEASE: Sql = sql!(
+pub(crate) const RELEASE: Sql = sql!(
     "UPDATE blobs SET referenced = referenced - r.n
      FROM (SELECT blob_id, count(*) AS n FROM extraction_blobs
            WHERE " (one_of "extraction_id" "$1") " GROUP BY blob_id) AS r
      WHERE blobs.blob_id = r.blob_id"
 );
 
-const DELETE: Sql = sql!("DELETE FROM extractions WHERE " (one_of "id" "$1"));
+pub(crate) const DELETE: Sql = sql!("DELETE FROM extractions WHERE " (one_of "id" "$1"));
 
-const DELETE_BLOBS: Sql = sql!(
+pub(crate) const DELETE_BLOBS: Sql = sql!(
     "DELETE FROM blobs WHERE referenced = 0 AND touched_at < " (after "$1") " AND blob_id IN (
          SELECT blob_id FROM blobs WHERE referenced = 0 AND touched_at < " (after "$1") "
          ORDER BY touched_at LIMIT $2 " skip_locked ")
@@ -39,7 +39,7 @@ const DELETE_BLOBS: Sql = sql!(
 );
 
 /// By then every claim of theirs is lost by its lease as well.
-const DELETE_WORKERS: Sql = sql!(
+pub(crate) const DELETE_WORKERS: Sql = sql!(
     "DELETE FROM workers WHERE dead_at < " (after "$1")
 );
 

@@ -12,26 +12,28 @@ use crate::{
     sql_store::SqlStore,
 };
 
-const BEGIN: Sql = sql!(
+pub(crate) const BEGIN: Sql = sql!(
     "INSERT INTO blobs (bytes, touched_at) VALUES (0, " now ") RETURNING blob_id"
 );
 
-const CHUNK: Sql = sql!("INSERT INTO blob_chunks (blob_id, position, content) VALUES ($1, $2, $3)");
+pub(crate) const CHUNK: Sql =
+    sql!("INSERT INTO blob_chunks (blob_id, position, content) VALUES ($1, $2, $3)");
 
 /// Keeps a long upload from being taken for an abandoned one.
-const ALIVE: Sql = sql!("UPDATE blobs SET touched_at = " now " WHERE blob_id = $1");
+pub(crate) const ALIVE: Sql = sql!("UPDATE blobs SET touched_at = " now " WHERE blob_id = $1");
 
-const TOUCH: Sql = sql!(
+pub(crate) const TOUCH: Sql = sql!(
     "UPDATE blobs SET touched_at = " now " WHERE sha256 = $1 RETURNING blob_id"
 );
 
-const NAME: Sql = sql!(
+pub(crate) const NAME: Sql = sql!(
     "UPDATE blobs SET sha256 = $2, bytes = $3, touched_at = " now " WHERE blob_id = $1"
 );
 
-const DROP: Sql = sql!("DELETE FROM blobs WHERE blob_id = $1 AND sha256 IS NULL");
+pub(crate) const DROP: Sql = sql!("DELETE FROM blobs WHERE blob_id = $1 AND sha256 IS NULL");
 
-const READ: Sql = sql!("SELECT content FROM blob_chunks WHERE blob_id = $1 AND position = $2");
+pub(crate) const READ: Sql =
+    sql!("SELECT content FROM blob_chunks WHERE blob_id = $1 AND position = $2");
 
 impl<D: Dialect> SqlStore<D> {
     pub(super) async fn put_chunks(&self, mut chunks: Chunks<'_>) -> Result<BlobInfo> {

@@ -22,7 +22,7 @@ pub(crate) const CHUNK: usize = 1 << 20;
 /// How much is hashed before other tasks get a turn: a fraction of a millisecond.
 const HASHED_AT_ONCE: usize = 128 << 10;
 
-const FIND: Sql = sql!("SELECT blob_id, bytes FROM blobs WHERE sha256 = $1");
+pub(crate) const FIND: Sql = sql!("SELECT blob_id, bytes FROM blobs WHERE sha256 = $1");
 
 impl<D: Dialect> SqlStore<D> {
     pub(crate) async fn put_blob(&self, upload: Upload<'_>) -> Result<BlobInfo> {

@@ -8,7 +8,7 @@ use crate::{
     sql_store::SqlStore,
 };
 
-const BEAT: Sql = sql!(
+pub(crate) const BEAT: Sql = sql!(
     "UPDATE extractions
      SET heartbeat_at = " now ", progress = coalesce(b.progress, extractions.progress),
          revision = revision + CASE WHEN b.progress IS NULL THEN 0 ELSE 1 END

@@ -11,7 +11,7 @@ use crate::{
     sql_store::SqlStore,
 };
 
-const CANCEL_QUEUED: Sql = sql!(
+pub(crate) const CANCEL_QUEUED: Sql = sql!(
     "UPDATE extractions
      SET status = 'cancelled', finished_at = " now ", next_attempt_at = NULL, progress = NULL,
          fence = fence + 1, revision = revision + 1
@@ -20,14 +20,14 @@ const CANCEL_QUEUED: Sql = sql!(
 );
 
 /// The fence stays: the claim is good until its worker gives it up.
-const ASK: Sql = sql!(
+pub(crate) const ASK: Sql = sql!(
     "UPDATE extractions
      SET cancel_requested_at = coalesce(cancel_requested_at, " now "), revision = revision + 1
      WHERE id = $1 AND status = 'running' AND ($2 IS NULL OR tenant_id = $2)
      RETURNING " columns
 );
 
-const RETRY: Sql = sql!(
+pub(crate) const RETRY: Sql = sql!(
     "UPDATE extractions
      SET status = 'queued', attempts = 0, next_attempt_at = " now ", started_at = NULL, finished_at = NULL,
          error = NULL, cancel_requested_at = NULL, progress = NULL, heartbeat_at = NULL,

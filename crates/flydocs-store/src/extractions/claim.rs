@@ -17,7 +17,7 @@ use crate::{
 
 /// The first claim of all rows goes by this statement. `$3` is minus the lease, `$4` minus the heartbeat time-out,
 /// `$5` the attempt budget.
-const CLAIM: Sql = sql!(
+pub(crate) const CLAIM: Sql = sql!(
     "UPDATE extractions
      SET status = 'running', started_at = " now ", attempts = attempts + 1, claimed_by = $2,
          heartbeat_at = " now ", next_attempt_at = NULL, progress = NULL,
@@ -31,7 +31,7 @@ const CLAIM: Sql = sql!(
      RETURNING " columns ", " (text "request")
 );
 
-const WORKER_LOST: Sql = sql!(
+pub(crate) const WORKER_LOST: Sql = sql!(
     "UPDATE extractions
      SET status = 'failed', finished_at = " now ", error = " (json "$2") ", progress = NULL,
          fence = fence + 1, revision = revision + 1
@@ -42,7 +42,7 @@ const WORKER_LOST: Sql = sql!(
      RETURNING " columns
 );
 
-const CANCEL_LOST: Sql = sql!(
+pub(crate) const CANCEL_LOST: Sql = sql!(
     "UPDATE extractions
      SET status = 'cancelled', finished_at = " now ", error = NULL, progress = NULL,
          fence = fence + 1, revision = revision + 1
@@ -53,7 +53,7 @@ const CANCEL_LOST: Sql = sql!(
      RETURNING " columns
 );
 
-const LOOK: Sql = sql!(
+pub(crate) const LOOK: Sql = sql!(
     "SELECT status, claimed_by, " (seconds_until "next_attempt_at") " FROM extractions WHERE id = $1"
 );
 

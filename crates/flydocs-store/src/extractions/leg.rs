@@ -21,7 +21,7 @@ use crate::{
     transition::error_json,
 };
 
-const START: Sql = sql!(
+pub(crate) const START: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'requested_at', " stamp leg_patch_end ",
          fence = fence + 1, revision = revision + 1
@@ -29,7 +29,7 @@ const START: Sql = sql!(
      RETURNING " columns
 );
 
-const CLAIM: Sql = sql!(
+pub(crate) const CLAIM: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'status', 'running', 'started_at', " stamp ",
              'attempts', " leg_attempts " + 1, 'claimed_by', CAST($2 AS text)" leg_patch_end ",
@@ -43,7 +43,7 @@ const CLAIM: Sql = sql!(
      RETURNING " columns ", " (text "request")
 );
 
-const WORKER_LOST: Sql = sql!(
+pub(crate) const WORKER_LOST: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'status', 'failed', 'finished_at', " stamp ",
              'error', " (member "$2") leg_patch_end ",
@@ -55,12 +55,12 @@ const WORKER_LOST: Sql = sql!(
      RETURNING " columns
 );
 
-const LOOK: Sql = sql!(
+pub(crate) const LOOK: Sql = sql!(
     "SELECT status, " leg_status ", " leg_worker ", " (seconds_until "post_processing->'bbox_refinement'->>'requested_at'") "
      FROM extractions WHERE id = $1"
 );
 
-const SUCCEED: Sql = sql!(
+pub(crate) const SUCCEED: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'status', 'succeeded', 'finished_at', " stamp ", 'error', NULL" leg_patch_end ",
          progress = NULL, fence = fence + 1, revision = revision + 1
@@ -68,7 +68,7 @@ const SUCCEED: Sql = sql!(
      RETURNING " columns
 );
 
-const FAIL: Sql = sql!(
+pub(crate) const FAIL: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'status', 'failed', 'finished_at', " stamp ",
              'error', " (member "$4") leg_patch_end ",
@@ -77,7 +77,7 @@ const FAIL: Sql = sql!(
      RETURNING " columns
 );
 
-const REQUEUE: Sql = sql!(
+pub(crate) const REQUEUE: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'status', 'pending', 'requested_at', " (stamp_after "$5") ",
              'started_at', NULL, 'error', " (member "$4") leg_patch_end ",
@@ -86,7 +86,7 @@ const REQUEUE: Sql = sql!(
      RETURNING " columns
 );
 
-const REQUEUE_PENDING: Sql = sql!(
+pub(crate) const REQUEUE_PENDING: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'requested_at', " (stamp_after "$3") ",
              'error', " (member "$2") leg_patch_end ",
@@ -95,7 +95,7 @@ const REQUEUE_PENDING: Sql = sql!(
      RETURNING " columns
 );
 
-const GIVE_BACK: Sql = sql!(
+pub(crate) const GIVE_BACK: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'status', 'pending', 'requested_at', " stamp ", 'started_at', NULL,
              'attempts', " leg_attempts " - 1" leg_patch_end ",
@@ -104,7 +104,7 @@ const GIVE_BACK: Sql = sql!(
      RETURNING " columns
 );
 
-const RESULT: Sql =
+pub(crate) const RESULT: Sql =
     sql!("SELECT " (text "result") " FROM extraction_results WHERE extraction_id = $1");
 
 impl<D: Dialect> SqlStore<D> {

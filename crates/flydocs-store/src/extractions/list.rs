@@ -13,21 +13,21 @@ use crate::{
     submission::StoredRequest,
 };
 
-const GET: Sql = sql!(
+pub(crate) const GET: Sql = sql!(
     "SELECT " columns " FROM extractions WHERE id = $1 AND ($2 IS NULL OR tenant_id = $2)"
 );
 
-const REQUEST: Sql = sql!(
+pub(crate) const REQUEST: Sql = sql!(
     "SELECT " (text "request") " FROM extractions WHERE id = $1 AND ($2 IS NULL OR tenant_id = $2)"
 );
 
-const RESULT: Sql = sql!(
+pub(crate) const RESULT: Sql = sql!(
     "SELECT " (text "result") " FROM extraction_results
      WHERE extraction_id = $1
        AND EXISTS (SELECT 1 FROM extractions WHERE id = $1 AND ($2 IS NULL OR tenant_id = $2))"
 );
 
-const HISTORY: Sql = sql!(
+pub(crate) const HISTORY: Sql = sql!(
     "SELECT revision, at, method, status, leg_status, attempts, worker, " (text "error") "
      FROM extraction_history
      WHERE extraction_id = $1 AND revision > $3
@@ -35,9 +35,9 @@ const HISTORY: Sql = sql!(
      ORDER BY revision"
 );
 
-const LIST: Sql = sql!("SELECT " columns " FROM extractions");
+pub(crate) const LIST: Sql = sql!("SELECT " columns " FROM extractions");
 
-const COUNTS: Sql = sql!(
+pub(crate) const COUNTS: Sql = sql!(
     "SELECT (SELECT count(*) FROM extractions WHERE status = 'queued'),
             (SELECT count(*) FROM extractions WHERE status = 'running'),
             (SELECT count(*) FROM extractions WHERE " leg_status " = 'pending'),
@@ -139,10 +139,8 @@ impl<D: Dialect> SqlStore<D> {
     }
 
     pub(crate) async fn list(&self, filter: &Filter) -> Result<Listed> {
-        let (conditions, mut args) = conditions::<D>(filter);
-
-        let count = format!("SELECT count(*) FROM extractions{conditions}");
-        let counted = self.db.read_built::<(i64,)>(count, args.clone());
+        let query = ListQuery::new::<D>(filter);
+        let counted = self.db.read_built::<(i64,)>(query.count, query.count_args);
         let total = counted
             .await
             .during("count a list")?
@@ -154,26 +152,16 @@ impl<D: Dialect> SqlStore<D> {
                 total,
             });
         }
-
-        args.push(filter.limit.into());
-        let limit = args.len();
-        args.push(filter.offset.into());
-        let offset = args.len();
-        let select = if D::NAME == "postgres" {
-            LIST.postgres
-        } else {
-            LIST.sqlite
-        };
-        let page = format!(
-            "{select}{conditions} ORDER BY submitted_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}"
-        );
         let rows = self
             .db
-            .read_built::<Record>(page, args)
-            .await
-            .during("read a list")?;
+            .read_built::<Record>(query.page, query.page_args)
+            .await;
         Ok(Listed {
-            items: rows.iter().map(Record::extraction).collect::<Result<_>>()?,
+            items: rows
+                .during("read a list")?
+                .iter()
+                .map(Record::extraction)
+                .collect::<Result<_>>()?,
             total,
         })
     }
@@ -198,6 +186,34 @@ impl<D: Dialect> SqlStore<D> {
             oldest_queued_s: oldest.map_or(0, |seconds| (-seconds).max(0.0) as u64),
             workers: workers as u64,
         })
+    }
+}
+
+/// The two statements of one page.
+pub(crate) struct ListQuery {
+    pub(crate) count: String,
+    pub(crate) count_args: Vec<Arg>,
+    pub(crate) page: String,
+    pub(crate) page_args: Vec<Arg>,
+}
+
+impl ListQuery {
+    pub(crate) fn new<D: Dialect>(filter: &Filter) -> Self {
+        let (conditions, count_args) = conditions::<D>(filter);
+        let mut page_args = count_args.clone();
+        page_args.push(filter.limit.into());
+        let limit = page_args.len();
+        page_args.push(filter.offset.into());
+        let offset = page_args.len();
+        let select = D::text(&LIST);
+        Self {
+            count: format!("SELECT count(*) FROM extractions{conditions}"),
+            count_args,
+            page: format!(
+                "{select}{conditions} ORDER BY submitted_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}"
+            ),
+            page_args,
+        }
     }
 }
 

@@ -14,24 +14,24 @@ use crate::{
 };
 
 /// Never claimed: `next_attempt_at` is set by the first thing that puts a row back.
-const QUEUED: Sql = sql!(
-    "SELECT id, coalesce(next_attempt_at, submitted_at), attempts, claimed_by, fence FROM extractions
+pub(crate) const QUEUED: Sql = sql!(
+    "SELECT id, coalesce(next_attempt_at, submitted_at), attempts, claimed_by, fence FROM extractions" (by "ix_extractions_queued") "
      WHERE status = 'queued' AND next_attempt_at IS NULL
        AND coalesce(next_attempt_at, submitted_at) < " (after "$1") "
        AND (coalesce(next_attempt_at, submitted_at), id) > (" (time "$2") ", $3)
      ORDER BY coalesce(next_attempt_at, submitted_at), id LIMIT $4"
 );
 
-const RETRYING: Sql = sql!(
-    "SELECT id, coalesce(next_attempt_at, submitted_at), attempts, claimed_by, fence FROM extractions
+pub(crate) const RETRYING: Sql = sql!(
+    "SELECT id, coalesce(next_attempt_at, submitted_at), attempts, claimed_by, fence FROM extractions" (by "ix_extractions_queued") "
      WHERE status = 'queued' AND next_attempt_at IS NOT NULL
        AND coalesce(next_attempt_at, submitted_at) < " (after "$1") "
        AND (coalesce(next_attempt_at, submitted_at), id) > (" (time "$2") ", $3)
      ORDER BY coalesce(next_attempt_at, submitted_at), id LIMIT $4"
 );
 
-const RUNNING: Sql = sql!(
-    "SELECT id, started_at, attempts, claimed_by, fence FROM extractions
+pub(crate) const RUNNING: Sql = sql!(
+    "SELECT id, started_at, attempts, claimed_by, fence FROM extractions" (by "ix_extractions_running") "
      WHERE status = 'running'
        AND (started_at < " (after "$1") " OR heartbeat_at < " (after "$5") "
             OR EXISTS (SELECT 1 FROM workers w
@@ -40,16 +40,16 @@ const RUNNING: Sql = sql!(
      ORDER BY started_at, id LIMIT $4"
 );
 
-const LEG_PENDING: Sql = sql!(
-    "SELECT id, " leg_requested_time ", " leg_attempts ", " leg_worker ", fence FROM extractions
+pub(crate) const LEG_PENDING: Sql = sql!(
+    "SELECT id, " leg_requested_time ", " leg_attempts ", " leg_worker ", fence FROM extractions" (by "ix_extractions_leg_pending") "
      WHERE status = 'succeeded' AND " leg_status " = 'pending'
        AND " leg_requested " < " (stamp_after "$1") "
        AND (" leg_requested ", id) > ($2, $3)
      ORDER BY " leg_requested ", id LIMIT $4"
 );
 
-const LEG_RUNNING: Sql = sql!(
-    "SELECT id, " leg_started_time ", " leg_attempts ", " leg_worker ", fence FROM extractions
+pub(crate) const LEG_RUNNING: Sql = sql!(
+    "SELECT id, " leg_started_time ", " leg_attempts ", " leg_worker ", fence FROM extractions" (by "ix_extractions_leg_running") "
      WHERE status = 'succeeded' AND " leg_status " = 'running'
        AND (" leg_started " < " (stamp_after "$1") " OR heartbeat_at < " (after "$5") "
             OR EXISTS (SELECT 1 FROM workers w
@@ -58,14 +58,15 @@ const LEG_RUNNING: Sql = sql!(
      ORDER BY " leg_started ", id LIMIT $4"
 );
 
-const SAME_STATE: Sql = sql!("SELECT " columns " FROM extractions WHERE id = $1 AND fence = $2");
+pub(crate) const SAME_STATE: Sql =
+    sql!("SELECT " columns " FROM extractions WHERE id = $1 AND fence = $2");
 
-const BACKDATE: Sql = sql!(
+pub(crate) const BACKDATE: Sql = sql!(
     "UPDATE extractions SET started_at = " (after "$2") ", revision = revision + 1
      WHERE id = $1 AND status = 'running' RETURNING " columns
 );
 
-const BACKDATE_LEG: Sql = sql!(
+pub(crate) const BACKDATE_LEG: Sql = sql!(
     "UPDATE extractions
      SET post_processing = " leg_patch "'started_at', " (stamp_after "$2") leg_patch_end ",
          revision = revision + 1

@@ -17,7 +17,7 @@ use crate::{
     transition::{Transition, error_json},
 };
 
-const SUCCEED: Sql = sql!(
+pub(crate) const SUCCEED: Sql = sql!(
     "UPDATE extractions
      SET status = 'succeeded', finished_at = " now ", error = NULL, progress = NULL,
          post_processing = CASE WHEN $4 = 1 THEN " object "('bbox_refinement', " object "(
@@ -28,7 +28,7 @@ const SUCCEED: Sql = sql!(
      RETURNING " columns
 );
 
-const FAIL: Sql = sql!(
+pub(crate) const FAIL: Sql = sql!(
     "UPDATE extractions
      SET status = 'failed', finished_at = " now ", error = " (json "$4") ", progress = NULL,
          fence = fence + 1, revision = revision + 1
@@ -36,7 +36,7 @@ const FAIL: Sql = sql!(
      RETURNING " columns
 );
 
-const REQUEUE: Sql = sql!(
+pub(crate) const REQUEUE: Sql = sql!(
     "UPDATE extractions
      SET status = 'queued', next_attempt_at = " (after "$5") ", error = " (json "$4") ", progress = NULL,
          heartbeat_at = NULL, fence = fence + 1, revision = revision + 1
@@ -44,7 +44,7 @@ const REQUEUE: Sql = sql!(
      RETURNING " columns
 );
 
-const GIVE_BACK: Sql = sql!(
+pub(crate) const GIVE_BACK: Sql = sql!(
     "UPDATE extractions
      SET status = 'queued', next_attempt_at = " now ", attempts = attempts - 1, progress = NULL,
          heartbeat_at = NULL, fence = fence + 1, revision = revision + 1
@@ -52,7 +52,7 @@ const GIVE_BACK: Sql = sql!(
      RETURNING " columns
 );
 
-const CANCEL: Sql = sql!(
+pub(crate) const CANCEL: Sql = sql!(
     "UPDATE extractions
      SET status = 'cancelled', finished_at = " now ", error = NULL, progress = NULL,
          fence = fence + 1, revision = revision + 1

@@ -19,7 +19,7 @@ use crate::{
 /// How long a count of the backlog is believed while it is far from the limit.
 const COUNT_BELIEVED: Duration = Duration::from_secs(1);
 
-const INSERT: Sql = sql!(
+pub(crate) const INSERT: Sql = sql!(
     "INSERT INTO extractions
        (id, tenant_id, idempotency_key, request_digest, status, filename, content_sha256, content_bytes,
         callback_url, metadata, correlation, submitted_at, request)
@@ -28,18 +28,18 @@ const INSERT: Sql = sql!(
      RETURNING " columns
 );
 
-const COUNT_REFERENCE: Sql =
+pub(crate) const COUNT_REFERENCE: Sql =
     sql!("UPDATE blobs SET referenced = referenced + 1 WHERE sha256 = $1 RETURNING blob_id");
 
-const REFERENCE: Sql =
+pub(crate) const REFERENCE: Sql =
     sql!("INSERT INTO extraction_blobs (extraction_id, position, blob_id) VALUES ($1, $2, $3)");
 
-const BY_KEY: Sql = sql!(
+pub(crate) const BY_KEY: Sql = sql!(
     "SELECT " columns " FROM extractions
      WHERE idempotency_key = $1 AND coalesce(tenant_id, '') = coalesce($2, '')"
 );
 
-const BACKLOG: Sql =
+pub(crate) const BACKLOG: Sql =
     sql!("SELECT count(*) FROM (SELECT 1 FROM extractions WHERE status = 'queued' LIMIT $1) AS q");
 
 impl<D: Dialect> SqlStore<D> {

@@ -93,6 +93,7 @@ async fn tell(pool: PgPool, mut told: UnboundedReceiver<ExtractionId>) {
             let notified = async {
                 let mut tx = pool.begin().await?;
                 sqlx::query("SELECT pg_notify($1, $2)")
+                    .persistent(false)
                     .bind(CHANNEL)
                     .bind(ids.join(","))
                     .execute(&mut *tx)
@@ -159,6 +160,7 @@ async fn look(pool: PgPool, every: Duration, changes: Changes) {
         let looked = async {
             let mut tx = pool.begin().await?;
             let rows: Vec<(String, i64)> = sqlx::query_as(REVISIONS)
+                .persistent(false)
                 .bind(ids)
                 .fetch_all(&mut *tx)
                 .await?;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use sqlx::{ConnectOptions as _, Connection as _, PgConnection};
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _, PgConnection, Row as _};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -60,10 +60,11 @@ impl PostgresDatabase {
     pub(super) async fn register(&self, name: &str) -> Result<WorkerLiveness> {
         let operation = "register a worker";
         let mut connection = self.connect.connect().await.during(operation)?;
-        let (nonce,): (String,) = sqlx::query_as(NONCE)
-            .fetch_one(&mut connection)
+        let nonce = connection
+            .fetch_one(sqlx::raw_sql(NONCE))
             .await
             .during(operation)?;
+        let nonce: String = nonce.try_get(0).during(operation)?;
         let instance = format!("{name}-{nonce}");
         let lost = CancellationToken::new();
         if self.pooled {

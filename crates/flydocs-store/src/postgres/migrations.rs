@@ -10,8 +10,12 @@ use crate::error::{Error, Result};
 /// "flydocs" and "migrate" in a number; transaction-level, so it works behind a pooler too.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(hashtextextended('flydocs migrate', 0))";
 
+/// The migrator prepares statements by name; behind a pooler the session may have such names already, and must
+/// not keep ours.
+const FORGET_STATEMENTS: &str = "DEALLOCATE ALL";
+
 /// However many processes start at once, one migrates; the others find it done.
-pub(super) async fn run(pool: &PgPool) -> Result<()> {
+pub(super) async fn run(pool: &PgPool, pooled: bool) -> Result<()> {
     let mut migrations = vec![Migration::new(
         1,
         "extractions".into(),
@@ -24,11 +28,26 @@ pub(super) async fn run(pool: &PgPool) -> Result<()> {
     migrator.set_locking(false);
 
     let mut tx = pool.begin().await.map_err(failed)?;
-    sqlx::query(LOCK).execute(&mut *tx).await.map_err(failed)?;
+    sqlx::raw_sql(LOCK)
+        .execute(&mut *tx)
+        .await
+        .map_err(failed)?;
+    if pooled {
+        sqlx::raw_sql(FORGET_STATEMENTS)
+            .execute(&mut *tx)
+            .await
+            .map_err(failed)?;
+    }
     migrator
         .run_direct(None, &mut *tx, false)
         .await
         .map_err(failed)?;
+    if pooled {
+        sqlx::raw_sql(FORGET_STATEMENTS)
+            .execute(&mut *tx)
+            .await
+            .map_err(failed)?;
+    }
     tx.commit().await.map_err(failed)
 }
 

@@ -67,15 +67,27 @@ impl PostgresDatabase {
     }
 
     /// A transaction on a connection that works: those a restart broke are thrown away.
-    async fn working_transaction(&self) -> sqlx::Result<Transaction<'static, Postgres>> {
+    async fn working_transaction(&self) -> sqlx::Result<PgTx> {
         let mut broken = 0;
         loop {
             match self.pool.begin().await {
                 Err(error) if is_broken(&error) && broken < self.connections => broken += 1,
-                begun => return begun,
+                begun => {
+                    return Ok(PgTx {
+                        inner: begun?,
+                        named: !self.pooled,
+                    });
+                }
             }
         }
     }
+}
+
+/// An open transaction, and whether the server may keep its statements by name.
+pub(crate) struct PgTx {
+    inner: Transaction<'static, Postgres>,
+    /// Behind a pooler the next transaction meets another session, where a name means nothing.
+    named: bool,
 }
 
 /// The connection is gone; nothing was done with it.
@@ -110,14 +122,18 @@ impl Dialect for PostgresDatabase {
     const NAME: &'static str = "postgres";
     const TIME_CAST: &'static str = "::timestamptz";
 
-    type Tx = Transaction<'static, Postgres>;
+    type Tx = PgTx;
+
+    fn text(sql: &Sql) -> &'static str {
+        sql.postgres
+    }
 
     async fn begin(&self) -> sqlx::Result<Self::Tx> {
         self.working_transaction().await
     }
 
     async fn commit(tx: Self::Tx) -> sqlx::Result<()> {
-        tx.commit().await
+        tx.inner.commit().await
     }
 
     async fn rows<T: FromAnyRow>(
@@ -125,9 +141,12 @@ impl Dialect for PostgresDatabase {
         sql: &Sql,
         args: Vec<Arg>,
     ) -> sqlx::Result<Vec<T>> {
-        bound!(sqlx::query_as::<_, T>(sql.postgres), args)
-            .fetch_all(&mut **tx)
-            .await
+        bound!(
+            sqlx::query_as::<_, T>(sql.postgres).persistent(tx.named),
+            args
+        )
+        .fetch_all(&mut *tx.inner)
+        .await
     }
 
     async fn row<T: FromAnyRow>(
@@ -135,14 +154,17 @@ impl Dialect for PostgresDatabase {
         sql: &Sql,
         args: Vec<Arg>,
     ) -> sqlx::Result<Option<T>> {
-        bound!(sqlx::query_as::<_, T>(sql.postgres), args)
-            .fetch_optional(&mut **tx)
-            .await
+        bound!(
+            sqlx::query_as::<_, T>(sql.postgres).persistent(tx.named),
+            args
+        )
+        .fetch_optional(&mut *tx.inner)
+        .await
     }
 
     async fn execute(tx: &mut Self::Tx, sql: &Sql, args: Vec<Arg>) -> sqlx::Result<u64> {
-        let done = bound!(sqlx::query(sql.postgres), args)
-            .execute(&mut **tx)
+        let done = bound!(sqlx::query(sql.postgres).persistent(tx.named), args)
+            .execute(&mut *tx.inner)
             .await?;
         Ok(done.rows_affected())
     }
@@ -152,7 +174,7 @@ impl Dialect for PostgresDatabase {
             // Parse and execute must meet the same session.
             let mut tx = self.working_transaction().await?;
             let rows = Self::rows(&mut tx, sql, args).await?;
-            tx.commit().await?;
+            tx.inner.commit().await?;
             return Ok(rows);
         }
         let mut broken = 0;
@@ -167,14 +189,21 @@ impl Dialect for PostgresDatabase {
 
     async fn read_built<T: FromAnyRow>(&self, sql: String, args: Vec<Arg>) -> sqlx::Result<Vec<T>> {
         let mut tx = self.working_transaction().await?;
-        let query = bound!(sqlx::query_as::<_, T>(AssertSqlSafe(sql)), args);
-        let rows = query.fetch_all(&mut *tx).await?;
-        tx.commit().await?;
+        let query = bound!(
+            sqlx::query_as::<_, T>(AssertSqlSafe(sql)).persistent(tx.named),
+            args
+        );
+        let rows = query.fetch_all(&mut *tx.inner).await?;
+        tx.inner.commit().await?;
         Ok(rows)
     }
 
     async fn publish(tx: &mut Self::Tx, event: &NewEvent) -> flydocs_bus::Result<Published> {
-        flydocs_bus::outbox::postgres::publish(tx, event).await
+        if tx.named {
+            flydocs_bus::outbox::postgres::publish(&mut tx.inner, event).await
+        } else {
+            flydocs_bus::outbox::postgres::publish_behind_pooler(&mut tx.inner, event).await
+        }
     }
 
     async fn bury_dead_workers(&self, instance: Option<&str>) -> Result<Vec<String>> {
@@ -186,7 +215,7 @@ impl Dialect for PostgresDatabase {
     }
 
     async fn migrate(&self) -> Result<()> {
-        migrations::run(&self.pool).await
+        migrations::run(&self.pool, self.pooled).await
     }
 
     async fn version(&self) -> sqlx::Result<String> {

@@ -104,6 +104,10 @@ impl Dialect for SqliteDatabase {
 
     type Tx = Transaction<'static, Sqlite>;
 
+    fn text(sql: &Sql) -> &'static str {
+        sql.sqlite
+    }
+
     async fn begin(&self) -> sqlx::Result<Self::Tx> {
         self.file.begin().await
     }

@@ -11,7 +11,7 @@ use flydocs_store::{
     BlobId, Claim, Claimed, Correlation, LegClaim, LegClaimed, NewExtraction, Options, Requeue,
     Store, Stored, StoredFile, StoredRequest, Submitted, WorkerLiveness,
 };
-use sqlx::{AssertSqlSafe, PgPool, SqlitePool, sqlite::SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, PgPool, Row as _, SqlitePool, sqlite::SqliteConnectOptions};
 use tempfile::TempDir;
 
 /// The database.
@@ -132,6 +132,20 @@ impl Place {
             }
         };
         texts.unwrap()
+    }
+
+    /// The ids a query of PostgreSQL gives in its first column.
+    pub(crate) async fn rows(&self, sql: &str) -> Vec<ExtractionId> {
+        let Kind::Postgres { raw } = &self.kind else {
+            panic!("for PostgreSQL");
+        };
+        let rows = sqlx::query(AssertSqlSafe(sql))
+            .fetch_all(raw)
+            .await
+            .unwrap();
+        rows.iter()
+            .map(|row| row.get::<String, _>(0).parse().unwrap())
+            .collect()
     }
 
     /// Moves a time of a row into the past.

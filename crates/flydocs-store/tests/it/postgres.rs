@@ -1,8 +1,291 @@
 //! PostgreSQL: the suite, and what is special to it.
 
-use crate::conformance::conformance;
+use std::{sync::Arc, time::Duration};
+
+use flydocs_contract::Status;
+use flydocs_store::{Claimed, Options, OrphanClass, Store};
+use flydocs_testkit::{
+    pgbouncer::Pooler,
+    postgres::{Server, database_on},
+};
+
+use crate::{
+    conformance::conformance,
+    place::{LONG, Place, claim, claim_leg, requeue, result, submit, with_pending_leg},
+};
 
 conformance!(
     crate::place::Place::postgres(),
     crate::place::Place::postgres_empty()
 );
+
+/// The statements of the operators' page, as they stand there.
+mod recipes {
+    pub(super) const STUCK_RUNNING: &str = "\
+SELECT id, started_at, attempts FROM extractions
+WHERE status='running'
+  AND started_at < now() - INTERVAL '21 minutes'
+ORDER BY started_at;";
+
+    pub(super) const QUEUED_WITHOUT_EVENT: &str = "\
+SELECT id, submitted_at FROM extractions
+WHERE status='queued'
+  AND COALESCE(started_at, submitted_at) < now() - INTERVAL '10 minutes'
+ORDER BY submitted_at;";
+
+    pub(super) const WAITING_FOR_BBOX: &str = "\
+SELECT id, started_at FROM extractions
+WHERE status='succeeded'
+  AND post_processing->'bbox_refinement'->>'status' = 'pending'
+  AND post_processing->'bbox_refinement'->>'started_at' IS NULL
+  AND started_at < now() - INTERVAL '22 minutes';";
+
+    pub(super) const FORCE_RECLAIM: &str = "\
+UPDATE extractions
+SET started_at = now() - INTERVAL '24 hours'
+WHERE id = '<extraction-id>' AND status='running';";
+}
+
+#[tokio::test]
+async fn the_operators_recipes_run_as_they_stand() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let minutes = |n: u64| Duration::from_secs(60 * n + 1);
+
+    let running = submit(&*store).await;
+    claim(&*store, running, "w").await;
+    let queued = submit(&*store).await;
+    let retrying = submit(&*store).await;
+    let token = claim(&*store, retrying, "w").await.token;
+    store
+        .requeue_for_retry(&token, &requeue(Duration::ZERO))
+        .await
+        .unwrap()
+        .unwrap();
+    let pending = with_pending_leg(&*store).await;
+    let requeued = with_pending_leg(&*store).await;
+    let leg = claim_leg(&*store, requeued, "b").await.token;
+    store
+        .requeue_bbox_refinement(&leg, &requeue(LONG))
+        .await
+        .unwrap()
+        .unwrap();
+    let refining = with_pending_leg(&*store).await;
+    claim_leg(&*store, refining, "b").await;
+    for recipe in [
+        recipes::STUCK_RUNNING,
+        recipes::QUEUED_WITHOUT_EVENT,
+        recipes::WAITING_FOR_BBOX,
+    ] {
+        assert!(
+            place.rows(recipe).await.is_empty(),
+            "nothing is stuck yet: {recipe}"
+        );
+    }
+
+    place.backdate(running, "started_at", minutes(21)).await;
+    place.backdate(queued, "submitted_at", minutes(11)).await;
+    place.backdate(retrying, "started_at", minutes(10)).await;
+    for id in [pending, requeued, refining] {
+        place.backdate(id, "started_at", minutes(22)).await;
+    }
+    assert_eq!(place.rows(recipes::STUCK_RUNNING).await, [running]);
+    assert_eq!(
+        place.rows(recipes::QUEUED_WITHOUT_EVENT).await,
+        [queued, retrying]
+    );
+    let mut waiting = place.rows(recipes::WAITING_FOR_BBOX).await;
+    waiting.sort();
+    assert_eq!(waiting, [pending, requeued]);
+
+    let fresh = submit(&*store).await;
+    claim(&*store, fresh, "w").await;
+    assert!(matches!(
+        store.mark_running(fresh, "x").await.unwrap(),
+        Claimed::Held
+    ));
+    let reclaim = recipes::FORCE_RECLAIM.replace("<extraction-id>", &fresh.to_string());
+    assert_eq!(place.execute("", &reclaim).await, 1);
+    let lost = store.orphans(OrphanClass::Running, None, 10).await.unwrap();
+    assert_eq!(
+        lost[0].id, fresh,
+        "the reaper's next sweep picks the row up"
+    );
+    assert_eq!(claim(&*store, fresh, "x").await.token.attempts, 2);
+}
+
+async fn server() -> Arc<Server> {
+    Arc::new(
+        tokio::task::spawn_blocking(Server::start)
+            .await
+            .unwrap()
+            .unwrap(),
+    )
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_of_the_server_is_survived() {
+    let server = server().await;
+    let url = database_on(&server).await.unwrap().url;
+    let store = flydocs_store::open(&url, Options::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    let mut burst = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let store = store.clone();
+        burst.spawn(async move { submit(&*store).await });
+    }
+    let ids = burst.join_all().await;
+    let worker = store.register_worker("w").await.unwrap();
+    let held = claim(&*store, ids[0], worker.instance()).await;
+    let mut watch = store.watch(ids[1]);
+    watch.changed().await;
+
+    let down = server.clone();
+    tokio::task::spawn_blocking(move || down.crash())
+        .await
+        .unwrap()
+        .unwrap();
+    let refused = store.get(ids[0], None).await.unwrap_err();
+    assert!(refused.is_unavailable(), "{refused:?}");
+    let up = server.clone();
+    tokio::task::spawn_blocking(move || up.resume())
+        .await
+        .unwrap()
+        .unwrap();
+
+    // All pooled connections are broken: nobody notices.
+    for &id in &ids {
+        assert!(store.get(id, None).await.unwrap().is_some());
+    }
+    let lost = tokio::time::timeout(Duration::from_secs(20), worker.lost().cancelled_owned());
+    lost.await
+        .expect("the worker is told that its lock is gone");
+    assert_eq!(
+        store.sweep_workers().await.unwrap(),
+        [worker.instance().to_owned()]
+    );
+    let next = claim(&*store, ids[0], "next").await.token;
+    assert_eq!(
+        store
+            .mark_succeeded(&held.token, &result(ids[0], "z"), false)
+            .await
+            .unwrap(),
+        None
+    );
+    store
+        .mark_succeeded(&next, &result(ids[0], "x"), false)
+        .await
+        .unwrap()
+        .unwrap();
+
+    // The listener is back too.
+    let other = flydocs_store::open(&url, Options::default()).await.unwrap();
+    let (woken, cancelled) = tokio::join!(
+        tokio::time::timeout(Duration::from_secs(20), async {
+            while store
+                .get(ids[1], None)
+                .await
+                .unwrap()
+                .unwrap()
+                .extraction
+                .status
+                == Status::Queued
+            {
+                watch.changed().await;
+            }
+        }),
+        other.mark_cancelled(ids[1], None),
+    );
+    woken.expect("never woken");
+    assert!(cancelled.unwrap().is_some());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn behind_a_pooler_everything_works_except_telling_the_dead_at_once() {
+    let server = server().await;
+    let name = database_on(&server).await.unwrap().name;
+    let before = server.clone();
+    let pooler = tokio::task::spawn_blocking(move || Pooler::start(&before))
+        .await
+        .unwrap()
+        .unwrap();
+    let url = pooler.url(&name);
+    let store = flydocs_store::open(&url, Options::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    store.migrate().await.unwrap();
+    let other = flydocs_store::open(&url, Options::default()).await.unwrap();
+    assert!(
+        !store.health().await.unwrap().watches_workers,
+        "and health says so"
+    );
+
+    let worker = store.register_worker("w").await.unwrap();
+    assert!(!worker.is_watched());
+    let mut work = tokio::task::JoinSet::new();
+    for n in 0..16 {
+        let store = if n % 2 == 0 {
+            store.clone()
+        } else {
+            other.clone()
+        };
+        let instance = worker.instance().to_owned();
+        work.spawn(async move {
+            let id = submit(&*store).await;
+            let token = claim(&*store, id, &instance).await.token;
+            store
+                .mark_succeeded(&token, &result(id, "x"), true)
+                .await
+                .unwrap()
+                .unwrap();
+            let token = claim_leg(&*store, id, "b").await.token;
+            let text = result(id, "y");
+            store
+                .mark_bbox_refinement_succeeded(&token, &text)
+                .await
+                .unwrap()
+                .unwrap();
+            store.list(&flydocs_store::Filter::default()).await.unwrap();
+            store.result(id, None).await.unwrap().unwrap()
+        });
+    }
+    assert_eq!(work.join_all().await.len(), 16);
+
+    let id = submit(&*store).await;
+    claim(&*store, id, worker.instance()).await;
+    drop(worker);
+    assert!(store.sweep_workers().await.unwrap().is_empty());
+    assert!(matches!(
+        other.mark_running(id, "x").await.unwrap(),
+        Claimed::Held
+    ));
+
+    let id = submit(&*store).await;
+    let mut watch = store.watch(id);
+    let (woken, cancelled) = tokio::join!(
+        tokio::time::timeout(Duration::from_secs(20), async {
+            while store
+                .get(id, None)
+                .await
+                .unwrap()
+                .unwrap()
+                .extraction
+                .status
+                == Status::Queued
+            {
+                watch.changed().await;
+            }
+        }),
+        other.mark_cancelled(id, None),
+    );
+    woken.expect("never woken");
+    assert!(cancelled.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn a_direct_connection_is_not_taken_for_a_pooler() {
+    let place = Place::postgres().await;
+    let store: Arc<dyn Store> = place.open().await;
+    let health = store.health().await.unwrap();
+    assert!(health.watches_workers && health.version.starts_with("PostgreSQL "));
+    assert_eq!(health.database, "postgres");
+}

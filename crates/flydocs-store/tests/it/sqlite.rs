@@ -1,8 +1,113 @@
 //! SQLite: the suite, and what is special to it.
 
-use crate::conformance::conformance;
+use std::{path::Path, time::Duration};
+
+use flydocs_store::{Claimed, Options};
+
+use crate::{
+    conformance::conformance,
+    place::{Place, claim, submit},
+};
 
 conformance!(
     crate::place::Place::sqlite(),
     crate::place::Place::sqlite_empty()
 );
+
+#[tokio::test]
+async fn folders_on_the_way_to_the_database_are_made() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = format!("sqlite://{}/a/b/flydocs.db", directory.path().display());
+    let store = flydocs_store::open(&url, Options::default()).await.unwrap();
+    store.migrate().await.unwrap();
+    submit(&*store).await;
+    let health = store.health().await.unwrap();
+    assert!(health.database == "sqlite" && health.version.starts_with("SQLite 3."));
+}
+
+#[tokio::test]
+async fn a_path_that_cannot_be_a_database_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    for path in [directory.path(), Path::new("/proc/nothing/here.db")] {
+        let url = format!("sqlite://{}", path.display());
+        assert!(
+            flydocs_store::open(&url, Options::default()).await.is_err(),
+            "{url}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_lock_file_goes_with_its_worker() {
+    let place = Place::sqlite().await;
+    let store = place.open().await;
+    let folder = format!("{}.workers", place.url.trim_start_matches("sqlite://"));
+    let files = || std::fs::read_dir(&folder).unwrap().count();
+    let one = store.register_worker("one").await.unwrap();
+    let _two = store.register_worker("two").await.unwrap();
+    assert_eq!(files(), 2);
+    drop(one);
+    assert_eq!(store.sweep_workers().await.unwrap().len(), 1);
+    assert_eq!(files(), 1);
+}
+
+#[tokio::test]
+async fn a_write_waits_for_another_process_and_then_goes_through() {
+    let place = Place::sqlite().await;
+    let store = place.open().await;
+    let id = submit(&*store).await;
+    let blocker = sqlx::SqlitePool::connect(&place.url).await.unwrap();
+    let transaction = blocker.begin_with("BEGIN IMMEDIATE").await.unwrap();
+    let claiming = tokio::spawn({
+        let store = store.clone();
+        async move { store.mark_running(id, "w").await.unwrap() }
+    });
+    // Readers are not held up meanwhile.
+    assert_eq!(
+        store
+            .get(id, None)
+            .await
+            .unwrap()
+            .unwrap()
+            .extraction
+            .attempts,
+        0
+    );
+    assert!(!claiming.is_finished());
+    transaction.rollback().await.unwrap();
+    assert!(matches!(claiming.await.unwrap(), Claimed::Won(_)));
+}
+
+#[tokio::test]
+async fn the_tables_refuse_what_the_state_machine_forbids() {
+    let place = Place::sqlite().await;
+    let store = place.open().await;
+    let id = submit(&*store).await;
+    claim(&*store, id, "w").await;
+    place
+        .backdate(id, "started_at", Duration::from_secs(1))
+        .await;
+    let raw = sqlx::SqlitePool::connect(&place.url).await.unwrap();
+    for forbidden in [
+        "status = 'done'",
+        "status = 'succeeded'",
+        "finished_at = '2026-01-01T00:00:00.000Z'",
+        "started_at = NULL",
+        "claimed_by = NULL",
+        "attempts = -1",
+        r#"post_processing = '{"bbox_refinement":{"status":"pending"}}'"#,
+        r#"status = 'succeeded', finished_at = submitted_at, post_processing = '{"bbox_refinement":{"status":"lost"}}'"#,
+        r"status = 'succeeded', finished_at = submitted_at, post_processing = '{}'",
+    ] {
+        let text = format!("UPDATE extractions SET {forbidden}");
+        let refused = sqlx::query(sqlx::AssertSqlSafe(text))
+            .execute(&raw)
+            .await
+            .unwrap_err();
+        let refused = refused.as_database_error().unwrap().to_string();
+        assert!(
+            refused.contains("CHECK constraint"),
+            "{forbidden}: {refused}"
+        );
+    }
+}

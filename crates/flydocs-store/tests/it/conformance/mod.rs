@@ -11,6 +11,7 @@ pub(crate) mod moves;
 pub(crate) mod reapers;
 pub(crate) mod retention;
 pub(crate) mod settle;
+pub(crate) mod storm;
 pub(crate) mod submit;
 pub(crate) mod watch;
 pub(crate) mod webhooks;
@@ -98,6 +99,7 @@ macro_rules! conformance {
                 a_blob_goes_with_its_last_reference,
                 what_is_not_settled_stays,
                 zero_days_keep_for_ever;
+            storm: the_books_balance_after_a_storm;
             watch: a_watch_is_woken_by_a_change_in_this_process,
                 a_watch_is_woken_by_a_change_in_another_store,
                 a_watch_is_woken_when_the_row_goes;
