@@ -95,7 +95,8 @@ impl Pages for Lazy {
         })?;
         match read {
             Ok(words) => {
-                *self.read.borrow_mut() += 1;
+                let done = self.read.replace_with(|read| *read + 1) + 1;
+                self.sheets.tell(done);
                 Some(words)
             }
             Err(failure) => {

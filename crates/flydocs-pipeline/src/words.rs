@@ -69,6 +69,13 @@ impl Sheets {
         read.await.map_err(|error| Failure::of_reader(&error))
     }
 
+    /// Says how many of the document's pages are read.
+    pub(crate) fn tell(&self, done: usize) {
+        let total = self.pages.len();
+        self.progress
+            .pages_read(self.node, done.min(total) as u32, total as u32);
+    }
+
     pub(crate) fn images(&self) -> Arc<dyn PageImages> {
         Arc::new(RowImages {
             reader: Arc::clone(&self.reader),
@@ -93,8 +100,7 @@ impl Sheets {
             words.pages.push(page);
             words.failures.extend(failure);
             refused += u32::from(is_refusal);
-            self.progress
-                .pages_read(self.node, words.pages.len() as u32, total);
+            self.tell(words.pages.len());
         }
         if refused == total
             && let Some(failure) = words.failures.first()

@@ -58,16 +58,15 @@ fn assemble(run: &mut Run) -> Result<()> {
 fn nothing(run: &Run) -> Error {
     let errors = run.ledger.errors();
     let failed = errors.first().map(|e| format!("{}: {}", e.node, e.message));
-    let untyped = || {
-        let segment = run.unmatched.first()?;
-        let notes = segment.notes().unwrap_or_default();
-        Some(format!(
-            "{}: {notes}",
-            run.subject(segment.row, &segment.pages())
-        ))
+    let untyped = || match run.unmatched.first() {
+        Some(segment) => {
+            let subject = run.subject(segment.row, &segment.pages());
+            format!("{subject}: {}", segment.notes().unwrap_or_default())
+        }
+        None => "there is no file".to_owned(),
     };
     Error::NothingExtracted {
-        detail: failed.or_else(untyped).unwrap_or_default(),
+        detail: failed.unwrap_or_else(untyped),
         permanent: !run.ledger.may_pass(),
         errors,
     }

@@ -74,11 +74,12 @@ async fn escalate(run: &mut Run, scope: &Scope) -> Result<()> {
         }
     }
     bbox_validation::validate(run, scope).await?;
-    if bbox_refine::is_inline(run) {
-        bbox_refine::refine(run, scope).await?;
-    }
     if run.request.options.stages.field_validation {
         field_validation::validate(run, scope).await?;
+    }
+    // Last, since it may use up what is left of the ceiling.
+    if bbox_refine::is_inline(run) {
+        bbox_refine::refine(run, scope).await?;
     }
     Ok(())
 }

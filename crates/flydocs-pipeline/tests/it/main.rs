@@ -19,3 +19,4 @@ mod rules;
 mod stages;
 mod transforming;
 mod validating;
+mod whole;
