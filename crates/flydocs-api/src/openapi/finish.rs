@@ -1,0 +1,252 @@
+//! What the derives cannot say: an optional key of a request may be null, the value of a field is a tree, a
+//! multipart request is a request without its files, every problem has its status.
+
+use std::collections::BTreeSet;
+
+use flydocs_contract::ErrorCode;
+use serde_json::{Map, Value, json};
+
+/// Finishes the derived document.
+pub(super) fn finish(mut document: Value) -> Value {
+    multipart_request(&mut document);
+    required_lists(&mut document);
+    null_for_optional_keys(&mut document);
+    tree_values(&mut document);
+    problem_codes(&mut document);
+    document
+}
+
+fn schemas(document: &mut Value) -> Option<&mut Map<String, Value>> {
+    document
+        .pointer_mut("/components/schemas")
+        .and_then(Value::as_object_mut)
+}
+
+/// `MultipartRequest` = `ExtractRequest` without `files`, with `file_options`.
+fn multipart_request(document: &mut Value) {
+    let Some(schemas) = schemas(document) else {
+        return;
+    };
+    let Some(mut request) = schemas.get("ExtractRequest").cloned() else {
+        return;
+    };
+    let options = schemas
+        .get("MultipartRequest")
+        .and_then(|own| own.pointer("/properties/file_options"))
+        .cloned();
+    if let Some(properties) = request.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.shift_remove("files");
+        if let Some(options) = options {
+            properties.insert("file_options".to_owned(), options);
+        }
+    }
+    if let Some(object) = request.as_object_mut() {
+        object.insert(
+            "description".to_owned(),
+            "The part `request` of a multipart body: an ExtractRequest without `files`.".into(),
+        );
+    }
+    schemas.insert("MultipartRequest".to_owned(), request);
+}
+
+/// Lists that need an entry, texts that need a character.
+fn required_lists(document: &mut Value) {
+    let Some(schemas) = schemas(document) else {
+        return;
+    };
+    for (name, key) in [
+        ("ExtractRequest", "files"),
+        ("ExtractRequest", "document_types"),
+        ("MultipartRequest", "document_types"),
+        ("DocumentTypeSpec", "field_groups"),
+        ("FieldGroup", "fields"),
+    ] {
+        set(schemas, name, key, "minItems", 1.into());
+    }
+    for (name, key) in [
+        ("FileInput", "filename"),
+        ("DocumentTypeSpec", "id"),
+        ("FieldGroup", "name"),
+        ("RuleSpec", "id"),
+    ] {
+        set(schemas, name, key, "minLength", 1.into());
+    }
+    for (name, key, most) in [("ExtractionOptions", "language_hint", 16)] {
+        set(schemas, name, key, "maxLength", most.into());
+    }
+    if let Some(required) = schemas
+        .get_mut("ExtractRequest")
+        .and_then(|s| s.get_mut("required"))
+        .and_then(Value::as_array_mut)
+        && !required.contains(&"files".into())
+    {
+        required.insert(0, "files".into());
+    }
+}
+
+fn set(schemas: &mut Map<String, Value>, name: &str, key: &str, word: &str, value: Value) {
+    if let Some(property) = schemas
+        .get_mut(name)
+        .and_then(|s| s.pointer_mut(&format!("/properties/{key}")))
+        .and_then(Value::as_object_mut)
+    {
+        property.insert(word.to_owned(), value);
+    }
+}
+
+/// A client may send an explicit null for every optional key of a request.
+fn null_for_optional_keys(document: &mut Value) {
+    let Some(schemas) = schemas(document) else {
+        return;
+    };
+    let mut reached = BTreeSet::new();
+    reach(schemas, "ExtractRequest", &mut reached);
+    reach(schemas, "MultipartRequest", &mut reached);
+    for name in reached {
+        if let Some(schema) = schemas.get_mut(&name) {
+            nullable_properties(schema);
+        }
+    }
+}
+
+fn reach(schemas: &Map<String, Value>, name: &str, reached: &mut BTreeSet<String>) {
+    if !reached.insert(name.to_owned()) {
+        return;
+    }
+    let mut names = Vec::new();
+    if let Some(schema) = schemas.get(name) {
+        references(schema, &mut names);
+    }
+    for name in names {
+        reach(schemas, &name, reached);
+    }
+}
+
+fn references(schema: &Value, names: &mut Vec<String>) {
+    match schema {
+        Value::Object(object) => {
+            if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+                names.extend(reference.rsplit('/').next().map(str::to_owned));
+            }
+            object.values().for_each(|v| references(v, names));
+        }
+        Value::Array(list) => list.iter().for_each(|v| references(v, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn nullable_properties(schema: &mut Value) {
+    if let Some(branches) = schema.get_mut("oneOf").and_then(Value::as_array_mut) {
+        branches.iter_mut().for_each(nullable_properties);
+    }
+    let required: Vec<Value> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for (key, property) in properties.iter_mut() {
+        if !required.contains(&Value::String(key.clone())) {
+            nullable(property);
+        }
+    }
+}
+
+fn nullable(property: &mut Value) {
+    let null = json!({"type": "null"});
+    let Some(object) = property.as_object_mut() else {
+        return;
+    };
+    if let Some(branches) = object.get_mut("oneOf").and_then(Value::as_array_mut) {
+        if !branches.contains(&null) {
+            branches.insert(0, null);
+        }
+        return;
+    }
+    match object.get_mut("type") {
+        Some(Value::String(one)) => {
+            let both = json!([one, "null"]);
+            object.insert("type".to_owned(), both);
+        }
+        Some(Value::Array(several)) => {
+            if !several.contains(&"null".into()) {
+                several.push("null".into());
+            }
+        }
+        _ => {
+            if let Some(reference) = object.shift_remove("$ref") {
+                object.insert("oneOf".to_owned(), json!([null, {"$ref": reference}]));
+            }
+        }
+    }
+}
+
+/// The value of a field, and the answer of a rule.
+fn tree_values(document: &mut Value) {
+    let Some(schemas) = schemas(document) else {
+        return;
+    };
+    let value = json!({
+        "description": "The value; an array is the list of its rows, an object the list of its members; `null` when the document has none.",
+        "oneOf": [
+            {"type": "null"},
+            {"type": "string"},
+            {"type": "boolean"},
+            {"type": "number"},
+            {"type": "array", "items": {"$ref": "#/components/schemas/ExtractedField"}},
+        ],
+    });
+    let output = json!({
+        "description": "Its answer, of the declared output type; `null` when there is none.",
+        "type": ["string", "number", "boolean", "null"],
+    });
+    for (name, key, better) in [
+        ("ExtractedField", "value", value),
+        ("RuleResult", "output", output),
+    ] {
+        if let Some(slot) = schemas
+            .get_mut(name)
+            .and_then(|s| s.pointer_mut(&format!("/properties/{key}")))
+        {
+            *slot = better;
+        }
+    }
+}
+
+/// Every code of a status, at every problem of that status.
+fn problem_codes(document: &mut Value) {
+    let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for responses in paths
+        .values_mut()
+        .filter_map(Value::as_object_mut)
+        .flat_map(Map::values_mut)
+        .filter_map(|operation| {
+            operation
+                .get_mut("responses")
+                .and_then(Value::as_object_mut)
+        })
+    {
+        for status in ["400", "500"] {
+            responses.entry(status).or_insert_with(|| {
+                json!({
+                    "description": titles(status),
+                    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                })
+            });
+        }
+        responses.sort_keys();
+    }
+}
+
+fn titles(status: &str) -> String {
+    let codes: Vec<&str> = ErrorCode::ALL
+        .iter()
+        .filter(|c| c.http_status().to_string() == status)
+        .map(|c| c.as_str())
+        .collect();
+    codes.join(", ")
+}

@@ -1,0 +1,29 @@
+//! `GET /api/v1/extractions/{id}`.
+
+use axum::{
+    Json,
+    extract::{Path, State},
+};
+use flydocs_contract::Extraction;
+
+use super::{id_of, row};
+use crate::{context::CallContext, problem::Answer, state::Api};
+
+/// One extraction as it stands, without its result.
+#[utoipa::path(get, path = "/api/v1/extractions/{id}", tag = "extractions", operation_id = "get",
+    params(("id" = String, Path, description = "The extraction.")),
+    responses(
+        (status = 200, body = Extraction, description = "As it stands."),
+        (status = 401, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "unauthorized"),
+        (status = 404, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "not_found"),
+        (status = 406, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "not_acceptable"),
+        (status = 503, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "unavailable"),
+    ))]
+pub(crate) async fn get(
+    State(api): State<Api>,
+    context: CallContext,
+    Path(id): Path<String>,
+) -> Answer<Json<Extraction>> {
+    let id = id_of(&id)?;
+    Ok(Json(row(&api, &context, id).await?.extraction))
+}

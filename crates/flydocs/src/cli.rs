@@ -1,0 +1,319 @@
+//! The command line: names, arguments and their help. What they do is in `commands/`.
+
+use std::path::PathBuf;
+
+use clap::{
+    Args, Parser, Subcommand, ValueEnum, builder::styling::AnsiColor, builder::styling::Styles,
+};
+
+use crate::exit;
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// Documents in, fields with boxes out.
+#[derive(Debug, Parser)]
+#[command(
+    name = "flydocs",
+    version,
+    styles = STYLES,
+    after_long_help = exit::HELP,
+    propagate_version = true,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// What else is set, for every command.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Global {
+    /// Set a setting, stronger than its environment variable [example: --set FLYDOCS_MAX_PAGES=50]
+    #[arg(long = "set", value_name = "NAME=VALUE", global = true, value_parser = assignment)]
+    pub set: Vec<(String, String)>,
+
+    /// Say more on stderr (-v info, -vv debug)
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Say nothing on stderr but errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Read fields from documents, here and now: no server, no key, no store
+    Extract(ExtractArgs),
+    /// Run everything in one process on the embedded store
+    Up(ListenArgs),
+    /// Run the HTTP API
+    Serve(ListenArgs),
+    /// Run an extraction worker
+    Worker,
+    /// Run a worker that grounds boxes
+    BboxWorker,
+    /// Bring the database schema up to date
+    Migrate,
+    /// Hand documents to a server
+    Submit(SubmitArgs),
+    /// Show one extraction of a server
+    Get(IdArgs),
+    /// Wait until an extraction settled
+    Wait(WaitArgs),
+    /// Show the result of an extraction
+    Result(ResultArgs),
+    /// List the extractions of a server
+    List(ListArgs),
+    /// Stop an extraction
+    Cancel(IdArgs),
+    /// Show what a file is made of: pages, words, boxes
+    Inspect(InspectArgs),
+    /// Explain an error code
+    Explain {
+        /// The code, such as encrypted_pdf; without one, all are listed
+        code: Option<String>,
+    },
+    /// Look at the settings
+    Config {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: ConfigAction,
+    },
+    /// Check what this machine has and what it lacks
+    Doctor,
+    /// Print the OpenAPI document
+    Openapi,
+    /// Read one hostile file in a process of its own
+    #[command(name = "__pages-child", hide = true)]
+    PagesChild,
+}
+
+/// `extract`.
+#[derive(Debug, Args)]
+#[command(after_long_help = exit::HELP)]
+pub(crate) struct ExtractArgs {
+    /// The documents: PDF, PNG, JPEG
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// What to look for: a JSON file with document_types (and rules, options), or a list of types
+    #[arg(short, long, value_name = "TYPES")]
+    pub types: PathBuf,
+
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    pub output: Format,
+
+    /// Write one JSON file a document into this folder, and a line a document to stdout
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Show how each document was read: stages, times, remarks
+    #[arg(long)]
+    pub explain: bool,
+
+    /// The engine, such as local:layout
+    #[arg(short, long, value_name = "PROVIDER:NAME")]
+    pub model: Option<String>,
+
+    /// How many documents at once [default: one a processor]
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<std::num::NonZeroUsize>,
+}
+
+/// `up` and `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ListenArgs {
+    /// The address to listen on (FLYDOCS_HOST)
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+
+    /// The port to listen on, 0 for any free one (FLYDOCS_PORT)
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+
+    /// The database (FLYDOCS_DATABASE_URL), such as sqlite:///var/lib/flydocs/flydocs.db
+    #[arg(long, value_name = "URL")]
+    pub database_url: Option<String>,
+}
+
+/// What every client command needs.
+#[derive(Debug, Args)]
+pub(crate) struct ServerArgs {
+    /// The server (FLYDOCS_SERVER)
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
+
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    pub output: Format,
+}
+
+/// `submit`.
+#[derive(Debug, Args)]
+pub(crate) struct SubmitArgs {
+    /// The documents; together they are one extraction
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// What to look for, as for `extract`
+    #[arg(short, long, value_name = "TYPES")]
+    pub types: PathBuf,
+
+    /// Wait until it settled and print the result
+    #[arg(long)]
+    pub wait: bool,
+
+    /// Give up waiting after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+
+    /// A later call with the same key and body gets the same extraction
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+
+    /// Where to send webhooks
+    #[arg(long, value_name = "URL")]
+    pub callback_url: Option<String>,
+
+    /// Whose it is
+    #[arg(long, value_name = "TENANT")]
+    pub tenant: Option<String>,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `get` and `cancel`.
+#[derive(Debug, Args)]
+pub(crate) struct IdArgs {
+    /// The extraction
+    pub id: String,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `wait`.
+#[derive(Debug, Args)]
+pub(crate) struct WaitArgs {
+    /// The extraction
+    pub id: String,
+
+    /// Give up after so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub timeout: u64,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `result`.
+#[derive(Debug, Args)]
+pub(crate) struct ResultArgs {
+    /// The extraction
+    pub id: String,
+
+    /// Wait until its boxes are settled
+    #[arg(long)]
+    pub wait_for_bboxes: bool,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Only these, between commas: queued, running, succeeded, failed, cancelled
+    #[arg(long, value_name = "STATUS")]
+    pub status: Option<String>,
+
+    /// Only those with their boxes here, between commas: pending, running, succeeded, failed
+    #[arg(long, value_name = "STATUS")]
+    pub post_processing_status: Option<String>,
+
+    /// Submitted then or later
+    #[arg(long, value_name = "TIME")]
+    pub created_after: Option<String>,
+
+    /// Submitted then or earlier
+    #[arg(long, value_name = "TIME")]
+    pub created_before: Option<String>,
+
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    pub limit: u32,
+
+    /// Pass over so many
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub offset: u64,
+
+    /// Where and how.
+    #[command(flatten)]
+    pub server: ServerArgs,
+}
+
+/// `inspect`.
+#[derive(Debug, Args)]
+pub(crate) struct InspectArgs {
+    /// The file
+    pub file: PathBuf,
+
+    /// Only this page
+    #[arg(long, value_name = "N")]
+    pub page: Option<u32>,
+
+    /// How to print
+    #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+    pub output: Format,
+}
+
+/// `config`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigAction {
+    /// Check every setting and exit
+    Check,
+    /// Show every setting, its value and where it comes from; secrets are hidden
+    Show,
+    /// Print docs/configuration.md
+    #[command(hide = true)]
+    Markdown,
+}
+
+/// How a command prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// For programs, indented
+    Json,
+    /// For programs, one line an item
+    Jsonl,
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or_else(|| "write NAME=VALUE".to_owned())?;
+    Ok((name.to_owned(), value.to_owned()))
+}

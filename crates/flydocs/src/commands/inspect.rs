@@ -1,0 +1,179 @@
+//! `inspect FILE`: what a file is made of, as the reader sees it.
+
+use bytes::Bytes;
+use flydocs_contract::{PageWords, WordSource};
+use flydocs_pages::{Row, Source};
+use serde_json::json;
+
+use crate::{
+    Outcome,
+    cli::{Format, InspectArgs},
+    exit::Exit,
+    failure::Failure,
+    output::{
+        Out, Paint,
+        result::size,
+        rows::{Grid, Lean},
+        streams,
+    },
+    roles::{self, shutdown},
+    settings::Settings,
+};
+
+/// How many words of a page are listed for people.
+const WORDS_SHOWN: usize = 40;
+
+/// Loads the file and reads its pages.
+pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) -> Outcome {
+    let content = tokio::fs::read(&args.file)
+        .await
+        .map_err(|error| Failure::unreadable(&args.file, &error))?;
+    let reader = roles::reader(&settings);
+    let cancel = shutdown::token();
+    let source = Source {
+        filename: args
+            .file
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default(),
+        content: Bytes::from(content),
+        declared_media_type: None,
+    };
+    let rows = reader
+        .load(source, &cancel)
+        .await
+        .map_err(|error| refused(&error))?;
+    for row in rows {
+        let wanted = 1..=row.page_count;
+        let mut pages = Vec::new();
+        for page in wanted.filter(|page| args.page.is_none_or(|only| only == *page)) {
+            pages.push(
+                reader
+                    .words(&row, page, None, &cancel)
+                    .await
+                    .map_err(|error| refused(&error)),
+            );
+        }
+        match args.output {
+            Format::Table => table(&row, &pages, args.page.is_some(), out)?,
+            Format::Json => out.json(&described(&row, pages)?)?,
+            Format::Jsonl => out.jsonl(&described(&row, pages)?)?,
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn refused(error: &flydocs_pages::Error) -> Failure {
+    Failure::new(error.code(), error.to_string(), Exit::DocumentFailed)
+}
+
+type Read = Result<std::sync::Arc<PageWords>, Failure>;
+
+fn described(row: &Row, pages: Vec<Read>) -> Result<serde_json::Value, Failure> {
+    let pages: Vec<PageWords> = pages
+        .into_iter()
+        .map(|page| page.map(|words| (*words).clone()))
+        .collect::<Result<_, _>>()?;
+    Ok(json!({
+        "filename": row.filename,
+        "media_type": row.media_type,
+        "bytes": row.bytes,
+        "sha256": row.sha256,
+        "page_count": row.page_count,
+        "warnings": row.warnings,
+        "pages": pages,
+    }))
+}
+
+fn table(row: &Row, pages: &[Read], with_words: bool, out: &mut Out) -> Result<(), Failure> {
+    let paint = Paint::stdout();
+    let count = if row.page_count == 1 {
+        "1 page".to_owned()
+    } else {
+        format!("{} pages", row.page_count)
+    };
+    out.line(&format!(
+        "{}  {}",
+        paint.bold(&row.filename),
+        paint.dim(&format!(
+            "{} · {count} · {}",
+            row.media_type,
+            size(row.bytes)
+        ))
+    ))?;
+    for warning in &row.warnings {
+        out.line(&format!("  {}", paint.warn(warning)))?;
+    }
+    let mut grid = Grid::new(vec![
+        Lean::Right,
+        Lean::Right,
+        Lean::Right,
+        Lean::Left,
+        Lean::Left,
+    ]);
+    grid.row(
+        ["page", "words", "lines", "from", "size"]
+            .map(str::to_owned)
+            .to_vec(),
+    );
+    for page in pages {
+        match page {
+            Ok(words) => grid.row(vec![
+                words.page.to_string(),
+                words.words.len().to_string(),
+                words
+                    .words
+                    .last()
+                    .map_or(0, |word| word.line + 1)
+                    .to_string(),
+                match words.source {
+                    WordSource::PdfText => "text".to_owned(),
+                    WordSource::Ocr => "ocr".to_owned(),
+                },
+                format!("{:.0} × {:.0}", words.width, words.height),
+            ]),
+            Err(failure) => grid.row(vec![
+                String::new(),
+                String::new(),
+                String::new(),
+                failure.code.clone(),
+                failure.sentence.clone(),
+            ]),
+        }
+    }
+    for (i, lines) in grid
+        .lines(streams::width().saturating_sub(2))
+        .into_iter()
+        .enumerate()
+    {
+        for line in lines {
+            let line = if i == 0 { paint.dim(&line) } else { line };
+            out.line(&format!("  {line}"))?;
+        }
+    }
+    for page in pages
+        .iter()
+        .filter_map(|page| page.as_ref().ok())
+        .filter(|_| with_words)
+    {
+        out.line("")?;
+        for word in page.words.iter().take(WORDS_SHOWN) {
+            let rect = &word.rect;
+            let place = format!(
+                "{:5.1},{:4.1}–{:5.1},{:4.1}",
+                rect.xmin * 100.0,
+                rect.ymin * 100.0,
+                rect.xmax * 100.0,
+                rect.ymax * 100.0
+            );
+            out.line(&format!("  {}  {}", paint.dim(&place), word.text))?;
+        }
+        if page.words.len() > WORDS_SHOWN {
+            out.line(&paint.dim(&format!(
+                "  and {} more; -o json has all",
+                page.words.len() - WORDS_SHOWN
+            )))?;
+        }
+    }
+    Ok(())
+}

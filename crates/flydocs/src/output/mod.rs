@@ -1,0 +1,11 @@
+//! What a person or a program reads: data on stdout, everything else on stderr.
+
+pub(crate) mod extraction;
+pub(crate) mod paint;
+pub(crate) mod progress;
+pub(crate) mod result;
+pub(crate) mod rows;
+pub(crate) mod streams;
+
+pub(crate) use paint::Paint;
+pub(crate) use streams::{Out, Say};

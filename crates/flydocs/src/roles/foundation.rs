@@ -1,0 +1,134 @@
+//! What every service stands on: the store, the bus, and the metrics of the process.
+
+use std::{path::PathBuf, sync::Arc};
+
+use flydocs_bus::{Bus, adapters::sqlite::SqliteBus};
+use flydocs_contract::ErrorCode;
+use flydocs_store::Store;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+
+use crate::{exit::Exit, failure::Failure, settings::Settings};
+
+/// Store, bus and metrics, open.
+#[derive(Clone)]
+pub(crate) struct Foundation {
+    /// The tables.
+    pub store: Arc<dyn Store>,
+    /// The bus.
+    pub bus: Arc<dyn Bus>,
+    /// The metrics of the process.
+    pub metrics: PrometheusHandle,
+}
+
+impl Foundation {
+    /// Opens all of it, the schema up to date.
+    pub(crate) async fn open(settings: &Settings) -> Result<Self, Failure> {
+        let url = database_url(settings)?;
+        let store = store(settings).await?;
+        let path = flydocs_store::sqlite_path(&url).ok_or_else(|| {
+            Failure::new(
+                ErrorCode::InvalidSetting,
+                "FLYDOCS_EDA_ADAPTER is sqlite, so FLYDOCS_DATABASE_URL must be sqlite://path",
+                Exit::Settings,
+            )
+        })?;
+        let database = flydocs_bus::sqlite::open(&path)
+            .await
+            .map_err(|error| bus_failure(&error))?;
+        let bus: Arc<dyn Bus> = Arc::new(
+            SqliteBus::new(database, flydocs_bus::Options::default())
+                .map_err(|error| bus_failure(&error))?,
+        );
+        let woken = Arc::clone(&bus);
+        store.on_published(Arc::new(move |destination| woken.wake(destination)));
+        let metrics = PrometheusBuilder::new()
+            .set_buckets(&[
+                0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
+                300.0,
+            ])
+            .and_then(PrometheusBuilder::install_recorder)
+            .map_err(|error| anyhow::Error::new(error).context("the metrics cannot be kept"))?;
+        Ok(Self {
+            store,
+            bus,
+            metrics,
+        })
+    }
+}
+
+/// Opens the store and brings its schema up to date; several processes may do so at once.
+pub(crate) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    let url = database_url(settings)?;
+    let store = flydocs_store::open(&url, settings.store())
+        .await
+        .map_err(|error| store_failure(&error))?;
+    store
+        .migrate()
+        .await
+        .map_err(|error| store_failure(&error))?;
+    Ok(store)
+}
+
+/// The database of the settings, else the file in the data directory, which is made.
+fn database_url(settings: &Settings) -> Result<String, Failure> {
+    if let Some(url) = &settings.database_url {
+        return Ok(url.0.clone());
+    }
+    let dir = data_dir(settings)?;
+    std::fs::create_dir_all(&dir).map_err(|error| {
+        Failure::new(
+            ErrorCode::InvalidSetting,
+            format!(
+                "{}: the data directory cannot be made: {error}; set FLYDOCS_DATA_DIR",
+                dir.display()
+            ),
+            Exit::Settings,
+        )
+    })?;
+    Ok(format!("sqlite://{}", dir.join("flydocs.db").display()))
+}
+
+/// Where the embedded store lies.
+fn data_dir(settings: &Settings) -> Result<PathBuf, Failure> {
+    settings
+        .data_dir
+        .clone()
+        .or_else(|| dirs::data_dir().map(|dir| dir.join("flydocs")))
+        .ok_or_else(|| {
+            Failure::new(
+                ErrorCode::InvalidSetting,
+                "this user has no data directory; set FLYDOCS_DATA_DIR or FLYDOCS_DATABASE_URL",
+                Exit::Settings,
+            )
+        })
+}
+
+/// A failure of the store in a sentence.
+pub(crate) fn store_failure(error: &flydocs_store::Error) -> Failure {
+    let (code, exit) = match error {
+        flydocs_store::Error::NetworkFileSystem { .. } => {
+            (ErrorCode::NetworkFileSystem, Exit::Settings)
+        }
+        flydocs_store::Error::UnsupportedUrl { .. } | flydocs_store::Error::Settings(_) => {
+            (ErrorCode::InvalidSetting, Exit::Settings)
+        }
+        _ => (ErrorCode::Unavailable, Exit::Unreachable),
+    };
+    Failure::new(code, chain(error), exit)
+}
+
+fn bus_failure(error: &flydocs_bus::Error) -> Failure {
+    Failure::new(ErrorCode::Unavailable, chain(error), Exit::Unreachable)
+}
+
+/// An error and everything under it.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut under = error.source();
+    while let Some(error) = under {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        under = error.source();
+    }
+    text
+}

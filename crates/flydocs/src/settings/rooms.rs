@@ -1,0 +1,135 @@
+//! Each room's own `Options`, from the settings.
+
+use std::num::NonZeroUsize;
+
+use flydocs_contract::ErrorCode;
+
+use super::{
+    Settings,
+    value::{OcrEngine, Value},
+};
+use crate::{exit::Exit, failure::Failure};
+
+impl Settings {
+    /// For reading.
+    pub(crate) fn pages(&self) -> flydocs_pages::Options {
+        flydocs_pages::Options {
+            max_bytes: self.max_bytes.0,
+            max_pages: self.max_pages,
+            max_page_pixels: self.max_page_pixels,
+            max_depth: self.binary_max_recursion_depth,
+            max_expanded_files: self.binary_max_expanded_files,
+            max_expanded_bytes: self.binary_max_expanded_bytes.0,
+            min_text_words: self.bbox_refine_min_text_words,
+            ocr_engine: match self.bbox_refine_ocr_engine {
+                OcrEngine::Tesseract => flydocs_pages::OcrEngine::Tesseract,
+                OcrEngine::None => flydocs_pages::OcrEngine::None,
+            },
+            ocr_dpi: self.bbox_refine_ocr_dpi,
+            tesseract_lang: self.bbox_refine_tesseract_lang.clone(),
+            tesseract_path: self.tesseract_path.clone(),
+            ocr_page_timeout_s: self.ocr_page_timeout.as_secs().max(1),
+            concurrency: self.pages_concurrency as usize,
+            cache_bytes: self.pages_cache_bytes.0,
+            ..flydocs_pages::Options::default()
+        }
+    }
+
+    /// For the stages.
+    pub(crate) fn pipeline(&self) -> flydocs_pipeline::Options {
+        flydocs_pipeline::Options {
+            stage_concurrency: NonZeroUsize::new(self.stage_concurrency as usize)
+                .unwrap_or(NonZeroUsize::MIN),
+            load_timeout: self.load_timeout,
+            splitter_timeout: self.splitter_timeout,
+            classifier_timeout: self.classifier_timeout,
+            extract_timeout: self.extract_timeout,
+            bbox_refine_inline_timeout: self.bbox_refine_inline_timeout,
+            bbox_refine_timeout: self.bbox_refine_timeout,
+            judge_timeout: self.judge_timeout,
+            judge_escalation_timeout: self.judge_escalation_timeout,
+            transform_timeout: self.transform_timeout,
+            bbox_refine_threshold: self.bbox_refine_threshold.0,
+            ..flydocs_pipeline::Options::default()
+        }
+    }
+
+    /// For the tables.
+    pub(crate) fn store(&self) -> flydocs_store::Options {
+        flydocs_store::Options {
+            extraction_run_lease: self.extraction_run_lease,
+            bbox_refinement_lease: self.bbox_refinement_lease,
+            async_timeout: self.async_timeout,
+            bbox_refine_timeout: self.bbox_refine_timeout,
+            heartbeat_interval: self.heartbeat_interval,
+            heartbeat_timeout: self.heartbeat_timeout,
+            job_max_attempts: self.job_max_attempts,
+            bbox_refine_max_attempts: self.bbox_refine_max_attempts,
+            queued_orphan_threshold: self.queued_orphan_threshold,
+            post_processing_pending_orphan_threshold: self.post_processing_pending_orphan_threshold,
+            max_queued: self.max_queued,
+            jobs_topic: self.jobs_topic.clone(),
+            bbox_refine_topic: self.bbox_refine_topic.clone(),
+            blob_url: self.blob_url.clone(),
+            retention_days: self.retention_days,
+            max_connections: self.database_connections,
+            ..flydocs_store::Options::default()
+        }
+    }
+
+    /// For the services; `role` is part of the worker's name.
+    pub(crate) fn workers(&self, role: &str) -> flydocs_workers::Options {
+        let at_once = |n: u32| NonZeroUsize::new(n as usize).unwrap_or(NonZeroUsize::MIN);
+        flydocs_workers::Options {
+            name: format!("{role}@{}:{}", host(), std::process::id()),
+            worker_concurrency: at_once(self.worker_concurrency),
+            bbox_worker_concurrency: at_once(self.bbox_worker_concurrency),
+            liveness_interval: self.liveness_interval,
+            reaper_sweep_interval: self.reaper_sweep_interval,
+            retry_base_delay: self.retry_base_delay,
+            retry_max_delay: self.retry_max_delay,
+            shutdown_grace: self.shutdown_grace,
+            webhooks: flydocs_workers::WebhookOptions {
+                hmac_secret: self
+                    .webhook_hmac_secret
+                    .as_ref()
+                    .map(|secret| flydocs_workers::Secret::new(secret.0.clone())),
+                max_attempts: self.webhook_max_attempts,
+                timeout: self.webhook_timeout,
+                allow_private: self.webhook_allow_private,
+                ..flydocs_workers::WebhookOptions::default()
+            },
+            ..flydocs_workers::Options::default()
+        }
+    }
+
+    /// For the HTTP surface.
+    pub(crate) fn api(&self) -> Result<flydocs_api::Options, Failure> {
+        let keys = self.api_keys.as_ref().map_or("", |keys| keys.0.as_str());
+        Ok(flydocs_api::Options {
+            limits: flydocs_api::Limits {
+                max_bytes: self.max_bytes.0,
+                max_request_bytes: self.max_request_bytes.0,
+                max_files: self.max_files as usize,
+            },
+            sync_timeout: self.sync_timeout,
+            sync_concurrency: self.sync_concurrency as usize,
+            keys: keys.parse().map_err(|error: flydocs_api::InvalidKeys| {
+                Failure::new(ErrorCode::InvalidSetting, error.to_string(), Exit::Settings)
+            })?,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            model: self.model.clone(),
+            fallback_model: None,
+            eda_adapter: self.eda_adapter.show(),
+        })
+    }
+}
+
+/// This machine's name, for people.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname")
+        .map(|name| name.trim().to_owned())
+        .ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "host".to_owned())
+}

@@ -1,0 +1,220 @@
+//! Every setting: its name, its default, what it is for. The rest of the house is configured from here alone;
+//! docs/configuration.md is this table.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::value::{Bytes, EdaAdapter, LogFormat, OcrEngine, Secret, Share, Value};
+
+/// A setting as the documentation and `config show` see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// The room it belongs to.
+    pub group: &'static str,
+    /// The variable.
+    pub name: &'static str,
+    /// What may stand there.
+    pub kind: &'static str,
+    /// Its value, here or by default; secrets are hidden.
+    pub value: String,
+    /// What it is for.
+    pub doc: String,
+}
+
+macro_rules! settings {
+    ($( $group:literal { $( $(#[doc = $doc:literal])+ $field:ident: $kind:ty = $name:literal, $default:expr; )+ } )+) => {
+        /// Every setting with its value.
+        #[derive(Debug, Clone)]
+        pub(crate) struct Settings { $($( $(#[doc = $doc])+ pub $field: $kind, )+)+ }
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($( $field: $default, )+)+ }
+            }
+        }
+
+        impl Settings {
+            /// The name of every setting.
+            pub(crate) const NAMES: &'static [&'static str] = &[ $($( $name, )+)+ ];
+
+            /// Sets one by its name.
+            pub(crate) fn assign(&mut self, name: &str, text: &str) -> Result<(), String> {
+                match name {
+                    $($( $name => self.$field = Value::read(text)?, )+)+
+                    _ => return Err("there is no such setting".to_owned()),
+                }
+                Ok(())
+            }
+
+            /// Every setting, in the order of the documentation.
+            pub(crate) fn entries(&self) -> Vec<Entry> {
+                vec![ $($( Entry {
+                    group: $group,
+                    name: $name,
+                    kind: <$kind as Value>::KIND,
+                    value: self.$field.show(),
+                    doc: [$($doc),+].map(str::trim).join(" "),
+                }, )+)+ ]
+            }
+        }
+    };
+}
+
+const MIB: u64 = 1 << 20;
+
+fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(2, |n| u32::try_from(n.get()).unwrap_or(2))
+}
+
+settings! {
+    "HTTP API" {
+        /// The address to listen on; 0.0.0.0 for every interface.
+        host: String = "FLYDOCS_HOST", "127.0.0.1".to_owned();
+        /// The port to listen on; 0 takes any free one and prints it.
+        port: u16 = "FLYDOCS_PORT", 8400;
+        /// The keys of callers, between commas: `key` or `tenant:key`. A key bound to a tenant sees that tenant's
+        /// extractions alone. Empty = no key is asked for.
+        api_keys: Option<Secret> = "FLYDOCS_API_KEYS", None;
+        /// The ceiling of a synchronous extraction.
+        sync_timeout: Duration = "FLYDOCS_SYNC_TIMEOUT_S", Duration::from_secs(120);
+        /// How many synchronous extractions and page images are worked on at once; the rest waits its turn.
+        sync_concurrency: u32 = "FLYDOCS_SYNC_CONCURRENCY", 8;
+        /// The largest file. Refused while it arrives.
+        max_bytes: Bytes = "FLYDOCS_MAX_BYTES", Bytes(100 * MIB);
+        /// The largest request, the contents of its files apart.
+        max_request_bytes: Bytes = "FLYDOCS_MAX_REQUEST_BYTES", Bytes(16 * MIB);
+        /// The most files of one request.
+        max_files: u32 = "FLYDOCS_MAX_FILES", 100;
+        /// With so many extractions waiting, submissions are refused (429). Empty = no limit.
+        max_queued: Option<u64> = "FLYDOCS_MAX_QUEUED", None;
+    }
+    "Database and bytes" {
+        /// The database, such as `sqlite:///var/lib/flydocs/flydocs.db`. Empty = `flydocs.db` in FLYDOCS_DATA_DIR.
+        database_url: Option<Secret> = "FLYDOCS_DATABASE_URL", None;
+        /// Where the embedded store lies. Empty = the user's data directory.
+        data_dir: Option<PathBuf> = "FLYDOCS_DATA_DIR", None;
+        /// Where the bytes of files lie: `db:` (in the database) or `file:///dir`.
+        blob_url: String = "FLYDOCS_BLOB_URL", "db:".to_owned();
+        /// After so many days finished extractions, their results and bytes are deleted; 0 keeps them for ever.
+        retention_days: u32 = "FLYDOCS_RETENTION_DAYS", 30;
+        /// How many connections to the database this process opens at most.
+        database_connections: u32 = "FLYDOCS_DATABASE_CONNECTIONS", 8;
+    }
+    "Bus" {
+        /// Which bus carries events.
+        eda_adapter: EdaAdapter = "FLYDOCS_EDA_ADAPTER", EdaAdapter::Sqlite;
+        /// The topic of submissions and completions.
+        jobs_topic: String = "FLYDOCS_JOBS_TOPIC", flydocs_contract::event::JOBS_TOPIC.to_owned();
+        /// The topic of the grounding of boxes.
+        bbox_refine_topic: String = "FLYDOCS_BBOX_REFINE_TOPIC", flydocs_contract::event::BBOX_REFINE_TOPIC.to_owned();
+    }
+    "Workers" {
+        /// How many extractions one worker process works on at once.
+        worker_concurrency: u32 = "FLYDOCS_WORKER_CONCURRENCY", processors();
+        /// How many extractions one bbox worker process grounds at once.
+        bbox_worker_concurrency: u32 = "FLYDOCS_BBOX_WORKER_CONCURRENCY", processors();
+        /// Where the health server of `worker` and `bbox-worker` listens; empty = none.
+        health_address: Option<String> = "FLYDOCS_HEALTH_ADDRESS", None;
+        /// The ceiling of one run of an extraction.
+        async_timeout: Duration = "FLYDOCS_ASYNC_TIMEOUT_S", Duration::from_secs(1200);
+        /// A run older than this lost its claim; longer than FLYDOCS_ASYNC_TIMEOUT_S.
+        extraction_run_lease: Duration = "FLYDOCS_EXTRACTION_RUN_LEASE_S", Duration::from_secs(1260);
+        /// The ceiling of one grounding of boxes by a bbox worker.
+        bbox_refine_timeout: Duration = "FLYDOCS_BBOX_REFINE_TIMEOUT_S", Duration::from_secs(600);
+        /// A grounding older than this lost its claim; longer than FLYDOCS_BBOX_REFINE_TIMEOUT_S.
+        bbox_refinement_lease: Duration = "FLYDOCS_BBOX_REFINEMENT_LEASE_S", Duration::from_secs(660);
+        /// How often a worker says that it is alive.
+        heartbeat_interval: Duration = "FLYDOCS_HEARTBEAT_INTERVAL_S", Duration::from_secs(5);
+        /// A claim that was silent for longer is lost; longer than FLYDOCS_HEARTBEAT_INTERVAL_S.
+        heartbeat_timeout: Duration = "FLYDOCS_HEARTBEAT_TIMEOUT_S", Duration::from_secs(30);
+        /// How often dead workers are looked for.
+        liveness_interval: Duration = "FLYDOCS_LIVENESS_INTERVAL_S", Duration::from_secs(2);
+        /// How often the reapers sweep.
+        reaper_sweep_interval: Duration = "FLYDOCS_REAPER_SWEEP_INTERVAL_S", Duration::from_secs(60);
+        /// A due row waits this long before a reaper announces it again.
+        queued_orphan_threshold: Duration = "FLYDOCS_QUEUED_ORPHAN_THRESHOLD_S", Duration::from_secs(600);
+        /// The same for boxes that wait for a bbox worker.
+        post_processing_pending_orphan_threshold: Duration = "FLYDOCS_POST_PROCESSING_PENDING_ORPHAN_THRESHOLD_S", Duration::from_secs(1320);
+        /// How often an extraction is tried.
+        job_max_attempts: u32 = "FLYDOCS_JOB_MAX_ATTEMPTS", 3;
+        /// How often the grounding of boxes is tried.
+        bbox_refine_max_attempts: u32 = "FLYDOCS_BBOX_REFINE_MAX_ATTEMPTS", 3;
+        /// The wait after the first failure that may pass; it doubles with each further one.
+        retry_base_delay: Duration = "FLYDOCS_RETRY_BASE_DELAY_S", Duration::from_secs(5);
+        /// The longest wait after a failure.
+        retry_max_delay: Duration = "FLYDOCS_RETRY_MAX_DELAY_S", Duration::from_secs(300);
+        /// How long running work may go on after SIGTERM; then it is handed back without using up an attempt.
+        shutdown_grace: Duration = "FLYDOCS_SHUTDOWN_GRACE_S", Duration::from_secs(30);
+    }
+    "Webhooks" {
+        /// The secret webhooks are signed with; empty = they are not signed.
+        webhook_hmac_secret: Option<Secret> = "FLYDOCS_WEBHOOK_HMAC_SECRET", None;
+        /// How often a delivery is tried quickly, before every 15 minutes up to 24 hours.
+        webhook_max_attempts: u32 = "FLYDOCS_WEBHOOK_MAX_ATTEMPTS", 5;
+        /// How long a receiver may take.
+        webhook_timeout: Duration = "FLYDOCS_WEBHOOK_TIMEOUT_S", Duration::from_secs(300);
+        /// Whether callbacks may go to loopback, private and link-local addresses.
+        webhook_allow_private: bool = "FLYDOCS_WEBHOOK_ALLOW_PRIVATE", false;
+    }
+    "Pipeline" {
+        /// The engine of requests that name none.
+        model: String = "FLYDOCS_MODEL", "local:layout".to_owned();
+        /// How many files, segments or documents of a stage are worked on at once.
+        stage_concurrency: u32 = "FLYDOCS_STAGE_CONCURRENCY", processors();
+        /// The ceiling of reading the files.
+        load_timeout: Duration = "FLYDOCS_LOAD_TIMEOUT_S", Duration::from_secs(120);
+        /// The ceiling of looking for several documents in a file.
+        splitter_timeout: Duration = "FLYDOCS_SPLITTER_TIMEOUT_S", Duration::from_secs(180);
+        /// The ceiling of finding the types.
+        classifier_timeout: Duration = "FLYDOCS_CLASSIFIER_TIMEOUT_S", Duration::from_secs(180);
+        /// The ceiling of reading the fields.
+        extract_timeout: Duration = "FLYDOCS_EXTRACT_TIMEOUT_S", Duration::from_secs(600);
+        /// The ceiling of grounding boxes inside a synchronous extraction.
+        bbox_refine_inline_timeout: Duration = "FLYDOCS_BBOX_REFINE_INLINE_TIMEOUT_S", Duration::from_secs(300);
+        /// The ceiling of the judge.
+        judge_timeout: Duration = "FLYDOCS_JUDGE_TIMEOUT_S", Duration::from_secs(300);
+        /// The ceiling of asking a stronger model.
+        judge_escalation_timeout: Duration = "FLYDOCS_JUDGE_ESCALATION_TIMEOUT_S", Duration::from_secs(600);
+        /// The ceiling of transformations.
+        transform_timeout: Duration = "FLYDOCS_TRANSFORM_TIMEOUT_S", Duration::from_secs(600);
+        /// How well words must match a value for its box to be taken from them.
+        bbox_refine_threshold: Share = "FLYDOCS_BBOX_REFINE_THRESHOLD", Share(0.85);
+    }
+    "Documents" {
+        /// The most pages of one file.
+        max_pages: u32 = "FLYDOCS_MAX_PAGES", 2000;
+        /// The most pixels of one page image.
+        max_page_pixels: u64 = "FLYDOCS_MAX_PAGE_PIXELS", 100_000_000;
+        /// How deep archives and mails may nest.
+        binary_max_recursion_depth: u32 = "FLYDOCS_BINARY_MAX_RECURSION_DEPTH", 3;
+        /// The most files of archives and mails together.
+        binary_max_expanded_files: u32 = "FLYDOCS_BINARY_MAX_EXPANDED_FILES", 50;
+        /// The most bytes they unpack to together.
+        binary_max_expanded_bytes: Bytes = "FLYDOCS_BINARY_MAX_EXPANDED_BYTES", Bytes(512 * MIB);
+        /// A PDF page with fewer words than this is read by OCR.
+        bbox_refine_min_text_words: u32 = "FLYDOCS_BBOX_REFINE_MIN_TEXT_WORDS", 5;
+        /// Who reads the words of images.
+        bbox_refine_ocr_engine: OcrEngine = "FLYDOCS_BBOX_REFINE_OCR_ENGINE", OcrEngine::Tesseract;
+        /// The resolution at which PDF pages are drawn for OCR.
+        bbox_refine_ocr_dpi: u32 = "FLYDOCS_BBOX_REFINE_OCR_DPI", 200;
+        /// The languages that are always read, as tesseract names them, joined by `+`.
+        bbox_refine_tesseract_lang: String = "FLYDOCS_BBOX_REFINE_TESSERACT_LANG", "eng".to_owned();
+        /// The tesseract program.
+        tesseract_path: PathBuf = "FLYDOCS_TESSERACT_PATH", PathBuf::from("tesseract");
+        /// The longest time OCR may take for one page.
+        ocr_page_timeout: Duration = "FLYDOCS_OCR_PAGE_TIMEOUT_S", Duration::from_secs(120);
+        /// How many pages are worked on at once.
+        pages_concurrency: u32 = "FLYDOCS_PAGES_CONCURRENCY", processors();
+        /// The memory that words of pages may be kept in.
+        pages_cache_bytes: Bytes = "FLYDOCS_PAGES_CACHE_BYTES", Bytes(64 * MIB);
+    }
+    "Process" {
+        /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,flydocs_bus=debug`.
+        log: String = "FLYDOCS_LOG", "info".to_owned();
+        /// How log lines are written.
+        log_format: LogFormat = "FLYDOCS_LOG_FORMAT", LogFormat::Text;
+        /// The server of client commands.
+        server: String = "FLYDOCS_SERVER", "http://127.0.0.1:8400".to_owned();
+        /// The key that client commands send.
+        api_key: Option<Secret> = "FLYDOCS_API_KEY", None;
+    }
+}
