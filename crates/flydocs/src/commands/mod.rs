@@ -6,7 +6,6 @@ mod doctor;
 mod explain;
 mod extract;
 mod inspect;
-pub(crate) mod pages_child;
 mod run;
 
 use crate::{
@@ -30,7 +29,6 @@ pub(crate) fn run(cli: Cli, say: Say) -> Outcome {
             Ok(Exit::Done)
         }
         Command::Config { action } => config(&action, &global, say, &mut out),
-        Command::PagesChild => Ok(Exit::Done),
         Command::Extract(args) => {
             let mut flags = Vec::new();
             flags.extend(
