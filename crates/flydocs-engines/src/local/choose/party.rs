@@ -424,6 +424,9 @@ fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
     {
         score *= if reader.lexicon.concepts[role].name == "delivery_party" { 0.85 } else { 0.4 };
     }
+    if reader.lexicon.get("buyer").is_some_and(|(r, _)| reader.sections.of(r).next().is_some()) {
+        score *= 0.6;
+    }
     let mut spans = vec![span];
     if matches!(fold(&printed).as_str(), "herr" | "herrn" | "frau" | "firma" | "mr" | "mrs") && lines.len() > 2 {
         let next = &document.runs[lines[lines.len() - 2]];

@@ -1,6 +1,6 @@
 //! What every part of the choice looks at: the document laid out, its labels, its typed values, its parties.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{prose::Prose, section::Sections, text::Stops};
 use crate::local::{
@@ -27,6 +27,24 @@ const fn kin(kind: Kind, concept: ConceptKind) -> bool {
     }
 }
 
+/// The bare numbers right before a label of the schema.
+fn ordinals(document: &Document, labels: &Labels) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    for label in labels.of_query.iter().flatten().filter(|l| l.letters > 4 && l.strength() > 0.3) {
+        let first = label.first().first;
+        let Some(at) = first.checked_sub(1).filter(|_| label.first().head == 0) else {
+            continue;
+        };
+        let (token, head) = (&document.tokens[at], &document.tokens[first]);
+        let bare = token.text.trim_end_matches(['.', ')']);
+        let number = !bare.is_empty() && bare.len() <= 3 && bare.chars().all(|c| c.is_ascii_alphanumeric()) && bare.starts_with(|c: char| c.is_ascii_digit());
+        if number && token.row == head.row && head.rect.xmin - token.rect.xmax < 2.5 * document.em(at) {
+            found.insert(at);
+        }
+    }
+    found
+}
+
 /// The document as read so far.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
@@ -38,6 +56,8 @@ pub(crate) struct Reader<'a> {
     pub stops: Stops,
     pub prose: Prose,
     pub order: DayOrder,
+    /// Numbers in front of labels of the schema ("4 Federal income tax").
+    pub ordinals: HashSet<usize>,
     /// The concepts the schema asks for.
     pub asked: Vec<&'static str>,
     /// The concepts whose label ends right before a token.
@@ -81,6 +101,7 @@ impl<'a> Reader<'a> {
             sections: Sections::new(lexicon, labels),
             stops: Stops::new(document, labels),
             prose: Prose::new(document),
+            ordinals: ordinals(document, labels),
             asked,
             order,
             introduced,

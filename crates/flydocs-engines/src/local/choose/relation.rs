@@ -172,7 +172,16 @@ fn in_cell(document: &Document, label: &Label, rect: &Rect, em: f64) -> bool {
         .map(|r| document.runs[r].rect.xmin)
         .filter(|x| *x > label.rect.xmax)
         .fold(f64::INFINITY, f64::min);
-    next.is_finite() && rect.xmin > label.rect.xmin - em && rect.xmax < next + 0.8 * em
+    let page = &document.pages[label.page];
+    let walled = page.rulings.iter().any(|w| {
+        let x = w.center().0;
+        w.width() < 0.4 * em
+            && x > label.rect.xmin + 0.2 * em
+            && x < rect.xmin + 0.2 * em
+            && w.ymin < rect.center().1
+            && rect.center().1 < w.ymax
+    });
+    !walled && next.is_finite() && rect.xmin > label.rect.xmin - em && rect.xmax < next + 0.8 * em
 }
 
 /// The length two boxes share along the row.

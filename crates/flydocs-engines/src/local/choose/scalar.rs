@@ -60,7 +60,10 @@ pub(crate) fn candidates(
         Kind::Identifier => {
             identifiers(reader, index, query, &mut found);
             if query.concept.is_none() {
-                text(reader, index, query, 1, 0.6, &mut found);
+                let mut words = Vec::new();
+                text(reader, index, query, 1, 0.6, &mut words);
+                words.retain(|c| c.text.split(' ').count() <= 3);
+                found.append(&mut words);
             }
         }
         Kind::Party => parties(reader, index, query, &mut found),
@@ -232,6 +235,13 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
             continue;
         }
         let mut form = amount.form;
+        if form < 0.1 || reader.ordinals.contains(&amount.span.first) {
+            continue;
+        }
+        // A year that stands alone is seldom an amount.
+        if a.currency.is_none() && a.decimals == 0 && (1990.0..=2040.0).contains(&a.value) && !integer {
+            form *= 0.55;
+        }
         if query.kind == Kind::Integer || !money {
             if a.currency.is_none() && a.decimals == 0 {
                 // A whole number is as good as one with cents when no money is asked for.
@@ -416,7 +426,7 @@ fn identifiers(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec
     for label in &reader.labels.of_query[index] {
         // The nearest word with a digit, and those that go on with it.
         for hit in &reader.pool.identifiers {
-            if document.tokens[hit.span.first].page != label.page {
+            if document.tokens[hit.span.first].page != label.page || reader.ordinals.contains(&hit.span.first) {
                 continue;
             }
             let Some((mut score, evidence)) = labelled(reader, query, label, &hit.span, hit.form)

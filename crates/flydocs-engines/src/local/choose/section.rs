@@ -20,11 +20,8 @@ impl Sections {
                 continue;
             }
             for label in &labels.of_concept[role] {
-                if !label.hidden
-                    && label.opens
-                    && label.share > 0.6
-                    && (label.closed || label.share > 0.9)
-                {
+                let whole = label.share > 0.6 || (label.share > 0.4 && label.letters > 8);
+                if !label.hidden && label.opens && whole && (label.closed || label.share > 0.9) {
                     headings.push((role, label.clone()));
                 }
             }

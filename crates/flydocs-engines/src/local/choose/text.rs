@@ -143,7 +143,8 @@ fn right_of(
                 break;
             }
             if far > 6.0 {
-                score = (1.0 - 0.012 * far).max(0.5);
+                let fall = if label.closed { 0.012 } else { 0.028 };
+                score = (1.0 - fall * far).max(0.35);
             }
             if !label.closed && token.run == document.tokens[last.last].run && label.share < 0.5 {
                 score *= 0.85;

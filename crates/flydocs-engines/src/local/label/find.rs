@@ -37,6 +37,8 @@ pub(crate) struct Label {
     pub closed: bool,
     /// It begins its run.
     pub opens: bool,
+    /// Every word of the phrase stands there, one after the other.
+    pub exact: bool,
 }
 
 impl Label {
@@ -214,7 +216,8 @@ fn attempt(
     if score < 0.7 && missed == 0 {
         return;
     }
-    let label = label(document, &places, weight, score, all as usize);
+    let mut label = label(document, &places, weight, score, all as usize);
+    label.exact = missed == 0 && contiguous(document, &places);
     // Of several phrases at the same place the best is enough.
     match found[target]
         .iter_mut()
@@ -230,6 +233,15 @@ fn attempt(
         }
         None => found[target].push(label),
     }
+}
+
+/// Whether no piece was passed over.
+fn contiguous(document: &Document, places: &[At]) -> bool {
+    places.windows(2).all(|pair| {
+        let next = following(document, pair[0]);
+        next.is_none_or(|n| (n.token, n.piece) == (pair[1].token, pair[1].piece))
+            || document.tokens[pair[0].token].row != document.tokens[pair[1].token].row
+    })
 }
 
 /// The next place where a word stands: the next piece, or one after it, or the line below of the same cell.
@@ -343,6 +355,7 @@ fn label(document: &Document, places: &[At], weight: f64, score: f64, letters: u
         letters,
         closed,
         opens,
+        exact: true,
     }
 }
 
@@ -380,7 +393,7 @@ fn surroundings(document: &Document, parts: &[Span]) -> (f64, bool, bool) {
         .text
         .get(last.tail..)
         .unwrap_or_default();
-    let mut closed = tail.contains([':', '-', '#', '.']) || last.last + 1 >= end_run.tokens.end;
+    let mut closed = tail.contains([':', '-', '#', '.', ',']) || last.last + 1 >= end_run.tokens.end;
     let mut after = words(tail.split(':').next().unwrap_or_default());
     if !tail.contains(':') {
         for at in last.last + 1..end_run.tokens.end {
@@ -416,7 +429,7 @@ fn hide(found: &mut [Vec<Label>], targets: &[Target<'_>], tokens: usize) {
     let mut by_token: Vec<Vec<(usize, usize)>> = vec![Vec::new(); tokens];
     for (t, labels) in found.iter().enumerate() {
         for (at, label) in labels.iter().enumerate() {
-            if label.score < 0.8 {
+            if label.score < 0.8 || !label.exact {
                 continue;
             }
             for part in &label.parts {

@@ -31,8 +31,8 @@ pub(crate) fn distance_within(a: &[char], b: &[char], bound: usize) -> Option<us
 /// How many letters of a word of this length may be wrong.
 const fn allowance(length: usize) -> usize {
     match length {
-        0..=3 => 0,
-        4..=7 => 1,
+        0..=4 => 0,
+        5..=7 => 1,
         8..=12 => 2,
         _ => 3,
     }
