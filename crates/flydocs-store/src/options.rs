@@ -50,22 +50,22 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            extraction_run_lease: Duration::from_secs(1260),
-            bbox_refinement_lease: Duration::from_secs(660),
-            async_timeout: Duration::from_secs(1200),
-            bbox_refine_timeout: Duration::from_secs(600),
+            extraction_run_lease: Duration::from_mins(21),
+            bbox_refinement_lease: Duration::from_mins(11),
+            async_timeout: Duration::from_mins(20),
+            bbox_refine_timeout: Duration::from_mins(10),
             heartbeat_interval: Duration::from_secs(5),
             heartbeat_timeout: Duration::from_secs(30),
             job_max_attempts: 3,
             bbox_refine_max_attempts: 3,
-            queued_orphan_threshold: Duration::from_secs(600),
-            post_processing_pending_orphan_threshold: Duration::from_secs(1320),
+            queued_orphan_threshold: Duration::from_mins(10),
+            post_processing_pending_orphan_threshold: Duration::from_mins(22),
             max_queued: None,
             jobs_topic: JOBS_TOPIC.to_owned(),
             bbox_refine_topic: BBOX_REFINE_TOPIC.to_owned(),
             blob_url: "db:".to_owned(),
             retention_days: 30,
-            blob_grace: Duration::from_secs(3600),
+            blob_grace: Duration::from_hours(1),
             max_connections: 8,
             acquire_timeout: Duration::from_secs(10),
         }
@@ -146,7 +146,7 @@ mod tests {
         let cases = [
             (
                 Options {
-                    extraction_run_lease: Duration::from_secs(1200),
+                    extraction_run_lease: Duration::from_mins(20),
                     ..Options::default()
                 },
                 ["FLYDOCS_EXTRACTION_RUN_LEASE_S", "FLYDOCS_ASYNC_TIMEOUT_S"],

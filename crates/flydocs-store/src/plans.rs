@@ -18,7 +18,7 @@ use crate::{
 };
 
 const ID: &str = "ext_00000000000000000000000500";
-const HOUR: Duration = Duration::from_secs(3600);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// What is done to one row, what looks for rows, and with what it is bound.
 fn statements() -> Vec<(&'static str, Sql, Vec<Arg>)> {

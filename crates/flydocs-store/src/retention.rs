@@ -10,7 +10,7 @@ use crate::{
     store::Retained,
 };
 
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_hours(24);
 
 /// A leg that is not settled, or a webhook still to be delivered, keeps its extraction.
 pub(crate) const OLD: Sql = sql!(

@@ -145,27 +145,24 @@ impl<D: Dialect> SqlStore<D> {
     }
 
     pub(crate) async fn reclaim(&self, id: ExtractionId) -> Result<Option<Stored>> {
-        const LONG_AGO: std::time::Duration = std::time::Duration::from_secs(24 * 3600);
+        const LONG_AGO: std::time::Duration = std::time::Duration::from_hours(24);
         let day = || args![id.to_string(), ago(LONG_AGO)];
         let mut transition = self.transition().await?;
         let run = transition
             .row::<Record>("reclaim", &BACKDATE, day())
             .await?;
-        let (record, event_type) = match run {
-            Some(record) => {
-                transition.note(&record, "reclaim").await?;
-                (record, EventType::Submitted)
-            }
-            None => {
-                let leg = transition
-                    .row::<Record>("reclaim", &BACKDATE_LEG, day())
-                    .await?;
-                let Some(record) = leg else {
-                    return Ok(None);
-                };
-                transition.note_leg(&record, "reclaim").await?;
-                (record, EventType::PostProcessingRequested)
-            }
+        let (record, event_type) = if let Some(record) = run {
+            transition.note(&record, "reclaim").await?;
+            (record, EventType::Submitted)
+        } else {
+            let leg = transition
+                .row::<Record>("reclaim", &BACKDATE_LEG, day())
+                .await?;
+            let Some(record) = leg else {
+                return Ok(None);
+            };
+            transition.note_leg(&record, "reclaim").await?;
+            (record, EventType::PostProcessingRequested)
         };
         transition
             .announce_after(&record, event_type, std::time::Duration::ZERO)

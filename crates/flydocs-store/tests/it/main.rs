@@ -1,5 +1,13 @@
 //! The store from outside: one suite that every database answers to, and what is special to each.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "helpers of tests are tests too, and the child process talks through its output"
+)]
+
 mod conformance;
 mod place;
 mod postgres;

@@ -41,12 +41,12 @@ pub(crate) struct OutboxEvent {
 impl Place {
     /// A SQLite file, migrated.
     pub(crate) async fn sqlite() -> Self {
-        let place = Self::sqlite_empty().await;
+        let place = Self::sqlite_empty();
         place.open().await.migrate().await.unwrap();
         place
     }
 
-    pub(crate) async fn sqlite_empty() -> Self {
+    pub(crate) fn sqlite_empty() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("flydocs.db");
         let options = SqliteConnectOptions::new()

@@ -11,7 +11,7 @@ use crate::{
 
 conformance!(
     crate::place::Place::sqlite(),
-    crate::place::Place::sqlite_empty()
+    std::future::ready(crate::place::Place::sqlite_empty())
 );
 
 #[tokio::test]

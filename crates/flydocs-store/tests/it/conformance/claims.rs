@@ -62,7 +62,7 @@ pub(crate) async fn a_row_that_is_not_due_is_not_claimed(place: &Place) {
     let Claimed::NotDue(wait) = store.mark_running(id, "w").await.unwrap() else {
         panic!("claimed too early");
     };
-    assert!(wait <= LONG + Duration::from_secs(1) && wait > LONG - Duration::from_secs(600));
+    assert!(wait <= LONG + Duration::from_secs(1) && wait > LONG / 2);
     place.backdate(id, "next_attempt_at", LONG).await;
     let second = claim(&*store, id, "w").await;
     assert_eq!(second.token.attempts, 2);
@@ -88,7 +88,7 @@ pub(crate) async fn a_run_older_than_its_lease_is_lost(place: &Place) {
     let id = submit(&*store).await;
     claim(&*store, id, "w").await;
     place
-        .backdate(id, "started_at", LEASE - Duration::from_secs(60))
+        .backdate(id, "started_at", Duration::from_mins(20))
         .await;
     assert!(matches!(
         store.mark_running(id, "x").await.unwrap(),

@@ -50,6 +50,9 @@ pub(crate) async fn a_list_is_newest_first_and_counts_everything(place: &Place) 
 }
 
 pub(crate) async fn filters_are_joined_by_and(place: &Place) {
+    use LegStatus::{Pending, Running as Refining};
+    use Status::{Cancelled, Queued, Running, Succeeded};
+
     let store = place.open().await;
     let queued = submit(&*store).await;
     let running = submit(&*store).await;
@@ -63,8 +66,6 @@ pub(crate) async fn filters_are_joined_by_and(place: &Place) {
         post_processing_status: leg.to_vec(),
         ..Filter::default()
     };
-    use LegStatus::{Pending, Running as Refining};
-    use Status::{Cancelled, Queued, Running, Succeeded};
     for (status, leg, expected) in [
         (&[Queued][..], &[][..], vec![queued]),
         (&[Queued, Running], &[], vec![running, queued]),

@@ -70,7 +70,7 @@ pub(crate) async fn a_dead_worker_is_found_by_the_sweep_once(place: &Place) {
         attempts += 1;
         assert!(attempts < 1000, "it is dead");
     }
-    assert_eq!(found, [instance.clone()]);
+    assert_eq!(found, std::slice::from_ref(&instance));
     assert!(stores[0].sweep_workers().await.unwrap().is_empty());
     let workers = stores[0].workers().await.unwrap();
     assert_eq!(workers.len(), 1);

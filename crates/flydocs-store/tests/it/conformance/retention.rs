@@ -9,7 +9,7 @@ use crate::place::{
     Place, claim, error, new_extraction, put, request, result, submit, with_pending_leg,
 };
 
-const MONTH: Duration = Duration::from_secs(31 * 24 * 3600);
+const MONTH: Duration = Duration::from_hours(744);
 
 async fn retain_all(store: &dyn Store, batch: u32) -> Retained {
     let mut all = Retained::default();

@@ -65,7 +65,7 @@ pub(crate) async fn a_watch_is_woken_when_the_row_goes(place: &Place) {
     let id = submit(&*stores[0]).await;
     stores[0].mark_cancelled(id, None).await.unwrap().unwrap();
     place
-        .backdate(id, "finished_at", Duration::from_secs(40 * 24 * 3600))
+        .backdate(id, "finished_at", Duration::from_hours(960))
         .await;
     let mut watch = stores[0].watch(id);
     let (waited, retained) = tokio::join!(
