@@ -1,5 +1,7 @@
 //! Holds extracted values against their fields' rules: in the contract's order, through arrays and objects.
 
+use std::collections::HashMap;
+
 use flydocs_contract::{
     Field, FieldType, FieldValue,
     request::{DocumentTypeSpec, FieldFormat, ValidatorSeverity},
@@ -7,7 +9,9 @@ use flydocs_contract::{
         ExtractedField, ExtractedFieldGroup, FieldValidation, FieldValidationError, ValidationRule,
     },
 };
+use regex::Regex;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     patterns,
@@ -17,119 +21,153 @@ use crate::{
 /// What stands at the end of a message that does not make a value invalid.
 const WARNING: &str = " [warning]";
 
-/// Checks every field of the groups against the type, writing the verdicts into them.
-pub(crate) fn groups(document_type: &DocumentTypeSpec, groups: &mut [ExtractedFieldGroup]) {
+/// Checks every field of the groups against the type, writing the verdicts into them. Stops between two fields when
+/// nobody waits for them any more; they are then not to be used.
+pub(crate) fn groups(
+    document_type: &DocumentTypeSpec,
+    groups: &mut [ExtractedFieldGroup],
+    stop: &CancellationToken,
+) {
+    let mut checker = Checker::new(stop);
     for group in groups {
         let spec = document_type
             .field_groups
             .iter()
             .find(|g| g.name == group.name);
         if let Some(spec) = spec {
-            members(&spec.fields, &mut group.fields);
+            checker.members(&spec.fields, &mut group.fields);
         }
     }
 }
 
-/// Checks fields by name; true when none has a hard error.
-fn members(specs: &[Field], fields: &mut [ExtractedField]) -> bool {
-    let mut all_valid = true;
-    for field in fields {
-        if let Some(spec) = specs.iter().find(|spec| spec.name == field.name) {
-            all_valid &= one(spec, field);
-        }
-    }
-    all_valid
+/// Holds the patterns it has compiled: rows of a table share theirs.
+struct Checker<'a> {
+    patterns: HashMap<String, Result<Regex, String>>,
+    stop: &'a CancellationToken,
 }
 
-/// Checks one field and all below it; true when it has no hard error.
-fn one(spec: &Field, field: &mut ExtractedField) -> bool {
-    let mut findings = Findings::default();
-    match &field.value {
-        None if spec.required => findings.error(ValidationRule::Required, "a value is required"),
-        None => {}
-        Some(value) => value_of(spec, value, &mut findings),
+impl<'a> Checker<'a> {
+    fn new(stop: &'a CancellationToken) -> Self {
+        Self {
+            patterns: HashMap::new(),
+            stop,
+        }
     }
-    let below = match (&mut field.value, spec.field_type) {
-        (Some(FieldValue::Fields(rows)), FieldType::Array) => {
-            let items = spec.items.as_deref();
-            let mut all_valid = true;
-            for row in rows {
-                // Every row gets its verdict, also after the first that fails.
-                all_valid &= items.is_none_or(|items| one(items, row));
-            }
-            all_valid
-        }
-        (Some(FieldValue::Fields(fields)), FieldType::Object) => {
-            members(spec.fields.as_deref().unwrap_or_default(), fields)
-        }
-        _ => true,
-    };
-    let valid = findings.valid && below;
-    field.validation = FieldValidation {
-        valid,
-        errors: findings.errors,
-    };
-    valid
-}
 
-fn value_of(spec: &Field, value: &FieldValue, findings: &mut Findings) {
-    if !has_type(spec.field_type, value) {
-        let wanted = spec.field_type.as_str();
-        findings.error(ValidationRule::Type, format!("must be of type {wanted}"));
-        return;
-    }
-    if let (Some(pattern), Some(text)) = (&spec.pattern, text_of(value)) {
-        match patterns::whole(pattern) {
-            Ok(regex) if regex.is_match(&text) => {}
-            Ok(_) => findings.error(
-                ValidationRule::Pattern,
-                format!("does not match the pattern {pattern}"),
-            ),
-            Err(reason) => findings.error(
-                ValidationRule::Pattern,
-                format!("the pattern cannot be used: {reason}"),
-            ),
-        }
-    }
-    if let (Some(format), FieldValue::String(text)) = (spec.format, value)
-        && !has_format(format, text)
-    {
-        let wanted = format.as_str();
-        findings.error(
-            ValidationRule::Format,
-            format!("must have the format {wanted}"),
-        );
-    }
-    if let Some(allowed) = &spec.allowed
-        && !allowed.iter().any(|one| equals(one, value))
-    {
-        let list = allowed.iter().map(Value::to_string).collect::<Vec<_>>();
-        findings.error(
-            ValidationRule::Enum,
-            format!("must be one of {}", list.join(", ")),
-        );
-    }
-    if let Some(number) = number_of(value) {
-        if let Some(minimum) = spec.minimum.filter(|m| number < *m) {
-            findings.error(
-                ValidationRule::Minimum,
-                format!("must be at least {minimum}"),
-            );
-        }
-        if let Some(maximum) = spec.maximum.filter(|m| number > *m) {
-            findings.error(
-                ValidationRule::Maximum,
-                format!("must be at most {maximum}"),
-            );
-        }
-    }
-    for validator in &spec.validators {
-        if let Err(wrong) = validators::check(validator, value) {
-            match validator.severity {
-                ValidatorSeverity::Error => findings.error(ValidationRule::Validator, wrong),
-                ValidatorSeverity::Warning => findings.warning(ValidationRule::Validator, &wrong),
+    /// Checks fields by name; true when none has a hard error.
+    fn members(&mut self, specs: &[Field], fields: &mut [ExtractedField]) -> bool {
+        let mut all_valid = true;
+        for field in fields {
+            if let Some(spec) = specs.iter().find(|spec| spec.name == field.name) {
+                all_valid &= self.one(spec, field);
             }
         }
+        all_valid
+    }
+
+    /// Checks one field and all below it; true when it has no hard error.
+    fn one(&mut self, spec: &Field, field: &mut ExtractedField) -> bool {
+        if self.stop.is_cancelled() {
+            return true;
+        }
+        let mut findings = Findings::default();
+        match &field.value {
+            None if spec.required => {
+                findings.error(ValidationRule::Required, "a value is required");
+            }
+            None => {}
+            Some(value) => self.value(spec, value, &mut findings),
+        }
+        let below = match (&mut field.value, spec.field_type) {
+            (Some(FieldValue::Fields(rows)), FieldType::Array) => {
+                let items = spec.items.as_deref();
+                let mut all_valid = true;
+                for row in rows {
+                    // Every row gets its verdict, also after the first that fails.
+                    all_valid &= items.is_none_or(|items| self.one(items, row));
+                }
+                all_valid
+            }
+            (Some(FieldValue::Fields(fields)), FieldType::Object) => {
+                self.members(spec.fields.as_deref().unwrap_or_default(), fields)
+            }
+            _ => true,
+        };
+        let valid = findings.valid && below;
+        field.validation = FieldValidation {
+            valid,
+            errors: findings.errors,
+        };
+        valid
+    }
+
+    fn value(&mut self, spec: &Field, value: &FieldValue, findings: &mut Findings) {
+        if !has_type(spec.field_type, value) {
+            let wanted = spec.field_type.as_str();
+            findings.error(ValidationRule::Type, format!("must be of type {wanted}"));
+            return;
+        }
+        if let (Some(pattern), Some(text)) = (&spec.pattern, text_of(value)) {
+            match self.compiled(pattern) {
+                Ok(regex) if regex.is_match(&text) => {}
+                Ok(_) => findings.error(
+                    ValidationRule::Pattern,
+                    format!("does not match the pattern {pattern}"),
+                ),
+                Err(reason) => findings.error(
+                    ValidationRule::Pattern,
+                    format!("the pattern cannot be used: {reason}"),
+                ),
+            }
+        }
+        if let (Some(format), FieldValue::String(text)) = (spec.format, value)
+            && !has_format(format, text)
+        {
+            let wanted = format.as_str();
+            findings.error(
+                ValidationRule::Format,
+                format!("must have the format {wanted}"),
+            );
+        }
+        if let Some(allowed) = &spec.allowed
+            && !allowed.iter().any(|one| equals(one, value))
+        {
+            let list = allowed.iter().map(Value::to_string).collect::<Vec<_>>();
+            findings.error(
+                ValidationRule::Enum,
+                format!("must be one of {}", list.join(", ")),
+            );
+        }
+        if let Some(number) = number_of(value) {
+            if let Some(minimum) = spec.minimum.filter(|m| number < *m) {
+                findings.error(
+                    ValidationRule::Minimum,
+                    format!("must be at least {minimum}"),
+                );
+            }
+            if let Some(maximum) = spec.maximum.filter(|m| number > *m) {
+                findings.error(
+                    ValidationRule::Maximum,
+                    format!("must be at most {maximum}"),
+                );
+            }
+        }
+        for validator in &spec.validators {
+            if let Err(wrong) = validators::check(validator, value) {
+                match validator.severity {
+                    ValidatorSeverity::Error => findings.error(ValidationRule::Validator, wrong),
+                    ValidatorSeverity::Warning => {
+                        findings.warning(ValidationRule::Validator, &wrong);
+                    }
+                }
+            }
+        }
+    }
+
+    fn compiled(&mut self, pattern: &str) -> &Result<Regex, String> {
+        self.patterns
+            .entry(pattern.to_owned())
+            .or_insert_with(|| patterns::whole(pattern))
     }
 }
 
@@ -246,7 +284,7 @@ mod tests {
     fn checked(spec: Value, value: Value) -> FieldValidation {
         let spec: Field = serde_json::from_value(spec).unwrap();
         let mut field = field(&spec.name.clone(), value);
-        one(&spec, &mut field);
+        Checker::new(&CancellationToken::new()).one(&spec, &mut field);
         field.validation
     }
 
@@ -469,7 +507,7 @@ mod tests {
             )
         };
         let mut lines = list("lines", vec![row("1", "a"), row("2", "B"), row("x", "c")]);
-        assert!(!one(&spec, &mut lines));
+        assert!(!Checker::new(&CancellationToken::new()).one(&spec, &mut lines));
         let below = |field: &ExtractedField| match &field.value {
             Some(FieldValue::Fields(below)) => below.clone(),
             other => panic!("not a container: {other:?}"),
@@ -493,7 +531,7 @@ mod tests {
             name: "g".to_owned(),
             fields: vec![field("b", json!("b")), field("a", json!("b"))],
         }];
-        groups(&document_type, &mut found);
+        groups(&document_type, &mut found, &CancellationToken::new());
         let verdicts: Vec<_> = found[0].fields.iter().map(|f| f.validation.valid).collect();
         assert_eq!(verdicts, [true, false]);
     }

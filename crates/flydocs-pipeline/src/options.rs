@@ -61,3 +61,39 @@ impl Default for Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stages::STAGES;
+
+    #[test]
+    fn stages_order_and_ceilings_are_those_of_the_contract() {
+        let options = Options::default();
+        let found: Vec<_> = STAGES
+            .iter()
+            .map(|stage| (stage.node, (stage.ceiling)(&options).as_secs()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("load", 120),
+                ("discover", 180),
+                ("classify", 180),
+                ("plan_tasks", 5),
+                ("extract", 600),
+                ("bbox_validation", 5),
+                ("bbox_refine", 300),
+                ("field_validation", 30),
+                ("visual_authenticity", 180),
+                ("content_authenticity", 180),
+                ("judge", 300),
+                ("judge_escalation", 600),
+                ("transform", 600),
+                ("rules", 180),
+                ("assemble", 5),
+            ]
+        );
+        assert_eq!(options.bbox_refine_timeout.as_secs(), 600);
+    }
+}

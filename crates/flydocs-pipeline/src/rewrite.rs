@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use flydocs_contract::{request::DocumentTypeSpec, result::ExtractedFieldGroup};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::Result,
@@ -14,7 +15,10 @@ use crate::{
 pub(crate) async fn groups(
     run: &mut Run,
     scope: &Scope,
-    rewrite: impl Fn(&DocumentTypeSpec, &mut [ExtractedFieldGroup]) + Send + Sync + 'static,
+    rewrite: impl Fn(&DocumentTypeSpec, &mut [ExtractedFieldGroup], &CancellationToken)
+    + Send
+    + Sync
+    + 'static,
 ) -> Result<()> {
     let places: Vec<_> = run.readable_tasks().collect();
     let tasks = places.iter().filter_map(|place| run.tasks.get(*place));
@@ -22,8 +26,8 @@ pub(crate) async fn groups(
         .filter_map(|t| Some((Arc::clone(&t.document_type), t.groups.clone()?)))
         .collect();
     let outcomes = scope
-        .each_blocking(units, move |(document_type, mut groups), _| {
-            rewrite(&document_type, &mut groups);
+        .each_blocking(units, move |(document_type, mut groups), stop| {
+            rewrite(&document_type, &mut groups, stop);
             groups
         })
         .await?;

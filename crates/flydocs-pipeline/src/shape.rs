@@ -118,3 +118,120 @@ fn inside(bbox: BoundingBox) -> Option<BoundingBox> {
         ..bbox
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use flydocs_contract::{BoxSource, Rect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn spec() -> DocumentTypeSpec {
+        serde_json::from_value(json!({"id": "t", "field_groups": [
+            {"name": "g", "fields": [
+                {"name": "a"},
+                {"name": "n", "type": "number"},
+                {"name": "rows", "type": "array", "items": {"type": "object", "fields": [{"name": "x"}, {"name": "y"}]}},
+            ]},
+            {"name": "h", "fields": [{"name": "b"}]},
+        ]}))
+        .unwrap()
+    }
+
+    fn field(name: &str, value: FieldValue, pages: &[u32]) -> ExtractedField {
+        ExtractedField {
+            value: Some(value),
+            pages: pages.to_vec(),
+            confidence: 0.5,
+            ..ExtractedField::empty(name)
+        }
+    }
+
+    fn text(value: &str) -> FieldValue {
+        FieldValue::String(value.to_owned())
+    }
+
+    #[test]
+    fn every_field_of_the_type_is_there_in_its_order_and_nothing_else() {
+        let row = |members| field("whatever", FieldValue::Fields(members), &[2]);
+        let answered = vec![
+            ExtractedFieldGroup {
+                name: "unasked".to_owned(),
+                fields: vec![field("a", text("no"), &[2])],
+            },
+            ExtractedFieldGroup {
+                name: "g".to_owned(),
+                fields: vec![
+                    field("extra", text("no"), &[2]),
+                    field(
+                        "rows",
+                        FieldValue::Fields(vec![row(vec![
+                            field("y", text("2"), &[2]),
+                            field("z", text("no"), &[2]),
+                        ])]),
+                        &[2],
+                    ),
+                    field("a", text("first"), &[9, 3, 2, 3]),
+                    field("a", text("second"), &[2]),
+                ],
+            },
+        ];
+        let groups = groups(&spec(), answered, &[2, 3]);
+        let names: Vec<_> = groups.iter().map(|g| g.name.as_str()).collect();
+        assert_eq!(names, ["g", "h"]);
+        let fields = &groups[0].fields;
+        let names: Vec<_> = fields.iter().map(|f| f.name.as_str()).collect();
+        assert_eq!(names, ["a", "n", "rows"]);
+        assert_eq!(
+            (fields[0].value.clone(), fields[0].pages.as_slice()),
+            (Some(text("first")), [3, 2].as_slice())
+        );
+        assert_eq!(fields[1], ExtractedField::empty("n"));
+        let Some(FieldValue::Fields(rows)) = &fields[2].value else {
+            panic!("rows are left")
+        };
+        assert_eq!(rows[0].name, "rows");
+        let Some(FieldValue::Fields(members)) = &rows[0].value else {
+            panic!("members are left")
+        };
+        assert_eq!(members[0], ExtractedField::empty("x"));
+        assert_eq!(
+            (members.len(), members[1].value.clone()),
+            (2, Some(text("2")))
+        );
+        assert_eq!(groups[1].fields, [ExtractedField::empty("b")]);
+    }
+
+    #[test]
+    fn figures_stay_inside_their_bounds() {
+        let boxed = |rect: Rect| ExtractedField {
+            bbox: Some(BoundingBox::unjudged(rect, BoxSource::Llm, None)),
+            confidence: f64::NAN,
+            ..field("a", text("x"), &[])
+        };
+        let one = |field| {
+            let group = ExtractedFieldGroup {
+                name: "g".to_owned(),
+                fields: vec![field],
+            };
+            groups(&spec(), vec![group], &[7])
+                .remove(0)
+                .fields
+                .remove(0)
+        };
+        let outside = one(boxed(Rect::new(-0.5, 0.2, 1.5, 0.3)));
+        assert_eq!(outside.bbox.unwrap().rect(), Rect::new(0.0, 0.2, 1.0, 0.3));
+        assert!(outside.confidence.abs() < f64::EPSILON);
+        // The only page there is.
+        assert_eq!(outside.pages, [7]);
+        assert_eq!(one(boxed(Rect::new(f64::NAN, 0.2, 0.3, 0.3))).bbox, None);
+        let group = ExtractedFieldGroup {
+            name: "g".to_owned(),
+            fields: vec![field("n", FieldValue::Number(f64::INFINITY), &[7])],
+        };
+        assert_eq!(groups(&spec(), vec![group], &[7])[0].fields[1].value, None);
+        for (given, wanted) in [(-1.0, 0.0), (0.25, 0.25), (7.0, 1.0), (f64::INFINITY, 0.0)] {
+            assert!((confidence(given) - wanted).abs() < f64::EPSILON, "{given}");
+        }
+    }
+}

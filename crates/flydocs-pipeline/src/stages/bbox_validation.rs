@@ -14,7 +14,7 @@ pub(crate) const STAGE: Stage = Stage {
 
 /// Judges the boxes of every task.
 pub(crate) async fn validate(run: &mut Run, scope: &Scope) -> Result<()> {
-    rewrite::groups(run, scope, |_, groups| {
+    rewrite::groups(run, scope, |_, groups, _| {
         flydocs_grounding::quality::judge(groups);
     })
     .await

@@ -9,6 +9,7 @@ use crate::{patterns, validators};
 
 pub(super) fn check(types: &[DocumentTypeSpec], issues: &mut Issues) {
     let mut ids = HashMap::new();
+    let mut patterns = Patterns::default();
     for (i, document_type) in types.iter().enumerate() {
         let path = format!("document_types[{i}]");
         if let Some(first) = ids.insert(document_type.id.as_str(), i) {
@@ -26,12 +27,18 @@ pub(super) fn check(types: &[DocumentTypeSpec], issues: &mut Issues) {
         let mut names = HashSet::new();
         for (g, group) in document_type.field_groups.iter().enumerate() {
             let path = format!("{path}.field_groups[{g}]");
-            members(&group.fields, &path, &mut names, issues);
+            members(&group.fields, &path, &mut names, &mut patterns, issues);
         }
     }
 }
 
-fn members<'a>(fields: &'a [Field], path: &str, names: &mut HashSet<&'a str>, issues: &mut Issues) {
+fn members<'a>(
+    fields: &'a [Field],
+    path: &str,
+    names: &mut HashSet<&'a str>,
+    patterns: &mut Patterns<'a>,
+    issues: &mut Issues,
+) {
     for (f, field) in fields.iter().enumerate() {
         let path = format!("{path}.fields[{f}]");
         if !names.insert(&field.name) {
@@ -41,13 +48,13 @@ fn members<'a>(fields: &'a [Field], path: &str, names: &mut HashSet<&'a str>, is
                 format!("{:?} is already the name of another field", field.name),
             );
         }
-        one(field, &path, issues);
+        one(field, &path, patterns, issues);
     }
 }
 
-fn one(field: &Field, path: &str, issues: &mut Issues) {
+fn one<'a>(field: &'a Field, path: &str, patterns: &mut Patterns<'a>, issues: &mut Issues) {
     if let Some(pattern) = &field.pattern
-        && let Err(reason) = patterns::whole(pattern)
+        && let Some(reason) = patterns.fault(pattern)
     {
         issues.error(
             ErrorCode::InvalidPattern,
@@ -66,9 +73,23 @@ fn one(field: &Field, path: &str, issues: &mut Issues) {
         }
     }
     if let Some(items) = &field.items {
-        one(items, &format!("{path}.items"), issues);
+        one(items, &format!("{path}.items"), patterns, issues);
     }
     if let Some(fields) = &field.fields {
-        members(fields, path, &mut HashSet::new(), issues);
+        members(fields, path, &mut HashSet::new(), patterns, issues);
+    }
+}
+
+/// What is wrong with patterns, each looked at once.
+#[derive(Default)]
+struct Patterns<'a> {
+    faults: HashMap<&'a str, Option<String>>,
+}
+
+impl<'a> Patterns<'a> {
+    fn fault(&mut self, pattern: &'a str) -> Option<String> {
+        let fault = self.faults.entry(pattern);
+        let fault = fault.or_insert_with(|| patterns::whole(pattern).err());
+        fault.clone()
     }
 }

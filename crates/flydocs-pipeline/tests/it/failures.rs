@@ -340,6 +340,48 @@ async fn missing_ocr_is_one_error_and_the_other_pages_are_read() {
 }
 
 #[tokio::test]
+async fn a_page_that_is_refused_is_lost_alone_and_a_document_of_such_pages_with_it() {
+    let house = house([FakeEngine::default()]);
+    let request = request(&["invoice"], json!({}));
+    let mixed = file("a.pdf", &format!("TOO LARGE\n---\n{INVOICE}"));
+    let result = house
+        .run(&request, &[mixed, file("b.pdf", "TOO LARGE")])
+        .await
+        .unwrap();
+    assert_eq!(
+        errors(&result),
+        [("extract", "limit_exceeded"), ("extract", "limit_exceeded")]
+    );
+    assert_eq!(field(&result, 0, "number").pages, [2]);
+    assert_eq!(result.documents[1].field_groups, []);
+    let error = house
+        .run(&request, &[file("b.pdf", "TOO LARGE")])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_permanent()),
+        (ErrorCode::NothingExtracted, true)
+    );
+    assert!(
+        error.to_string().contains("page 1 of b.pdf is too large"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn without_a_file_there_is_nothing_to_extract() {
+    let house = house([FakeEngine::default()]);
+    let error = house
+        .run(&request(&["invoice"], json!({})), &[])
+        .await
+        .unwrap_err();
+    assert_eq!(
+        (error.code(), error.is_permanent()),
+        (ErrorCode::NothingExtracted, true)
+    );
+}
+
+#[tokio::test]
 async fn boxes_that_could_not_be_grounded_in_time_stay_as_they_were() {
     let options = Options {
         bbox_refine_inline_timeout: SOON,

@@ -117,6 +117,14 @@ impl Reader for FakeReader {
             cancel.cancelled().await;
             return Err(flydocs_pages::Error::Cancelled);
         }
+        if text.contains("TOO LARGE") {
+            return Err(flydocs_pages::Error::Refused {
+                code: ErrorCode::LimitExceeded,
+                filename: row.filename.clone(),
+                detail: format!("page {page} of {} is too large", row.filename),
+                facts: flydocs_contract::JsonObject::new(),
+            });
+        }
         if text.contains(SCAN) {
             return Err(flydocs_pages::Error::OcrUnavailable {
                 detail: "tesseract is not installed; install it".to_owned(),
