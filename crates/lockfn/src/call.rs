@@ -229,7 +229,7 @@ impl<'a> Call<'a> {
                 match (self.config.mode, self.times.delay.is_zero()) {
                     (Mode::Try, _) => Err(self.contended_error(&opened)),
                     (Mode::Skip, true) => {
-                        let holder = Holder::read(&opened.fd);
+                        let holder = Holder::present(&opened.fd);
                         Ok(First::Enter(self.skipped(SkipReason::Busy, holder)))
                     }
                     _ => Ok(First::Busy),
@@ -327,7 +327,7 @@ impl<'a> Call<'a> {
 
     async fn skip_after_pause(self) -> Result<Entry> {
         for _ in 0..NEARLY_FREE {
-            let holder = self.lock.last_holder();
+            let holder = self.lock.present_holder();
             match self.pause().await? {
                 Pause::Over => return Ok(self.skipped(SkipReason::Busy, holder)),
                 Pause::TimedOut => return Err(self.timeout()),
@@ -342,7 +342,7 @@ impl<'a> Call<'a> {
                 }
             }
         }
-        Ok(self.skipped(SkipReason::Busy, self.lock.last_holder()))
+        Ok(self.skipped(SkipReason::Busy, None))
     }
 
     async fn pause_only(self) -> Result<Entry> {
@@ -392,7 +392,7 @@ impl<'a> Call<'a> {
     fn contended_error(&self, opened: &Opened) -> LockError {
         LockError::Contended {
             lock: self.lock.name().to_owned(),
-            holder: Holder::read(&opened.fd).map(Box::new),
+            holder: Holder::present(&opened.fd).map(Box::new),
         }
     }
 
@@ -403,7 +403,7 @@ impl<'a> Call<'a> {
                 .arrived
                 .map(|(arrived, _)| arrived.elapsed())
                 .unwrap_or_default(),
-            holder: self.lock.last_holder().map(Box::new),
+            holder: self.lock.present_holder().map(Box::new),
         }
     }
 }

@@ -215,7 +215,11 @@ impl LockFile {
     /// Who holds the lock, if somebody does and has said so. For messages: use
     /// [`LockFile::is_held`] to decide.
     pub fn holder(&self) -> Option<Holder> {
-        self.is_held().ok()?.then(|| self.last_holder())?
+        self.is_held().ok()?.then(|| self.present_holder())?
+    }
+
+    pub(crate) fn present_holder(&self) -> Option<Holder> {
+        Holder::present(self.place.open_existing().ok()??.fd)
     }
 
     /// Who holds the lock or held it last.

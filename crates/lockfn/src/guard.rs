@@ -54,11 +54,14 @@ impl Locked {
 impl LockGuard {
     fn write_start(&mut self) {
         let Some(fd) = &self.fd else { return };
+        let who = self.place.who();
+        if !who.may_write {
+            return;
+        }
         let previous = Head::read(fd);
         if previous.is_some_and(|head| matches!(head.state, State::Running | State::Lost)) {
             self.abandoned = Holder::read(fd).map(Arc::new);
         }
-        let who = self.place.who();
         let head = Head {
             state: State::Running,
             token: previous.map_or_else(clock::wall_us, |head| head.token + 1),

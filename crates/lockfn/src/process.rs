@@ -21,6 +21,8 @@ pub(crate) struct Me {
     pub(crate) namespace: u64,
     /// The program and its first arguments.
     pub(crate) command: String,
+    /// The largest file it may write.
+    pub(crate) file_limit: u64,
 }
 
 /// This process, read once; a forked child reads again.
@@ -70,6 +72,9 @@ fn read(pid: u32) -> Me {
             .map(|argument: std::ffi::OsString| OsStr::to_string_lossy(&argument).into_owned())
             .collect::<Vec<_>>()
             .join(" "),
+        file_limit: rustix::process::getrlimit(rustix::process::Resource::Fsize)
+            .current
+            .unwrap_or(u64::MAX),
     }
 }
 

@@ -234,6 +234,8 @@ pub(crate) struct Who {
     bytes: [u8; WHO],
     pub(crate) sum: u32,
     pub(crate) pid: u32,
+    /// Whether a record may be written at all: beyond `ulimit -f` the kernel ends the program.
+    pub(crate) may_write: bool,
 }
 
 impl Who {
@@ -267,6 +269,7 @@ impl Who {
             bytes: line.bytes,
             sum,
             pid: me.pid,
+            may_write: me.file_limit >= (HEAD + WHO) as u64,
         }
     }
 
@@ -277,6 +280,12 @@ impl Who {
 }
 
 impl Holder {
+    /// Who says that it holds the lock now: a record that was ended is that of somebody else, and
+    /// the present holder has left none.
+    pub(crate) fn present(fd: impl AsFd) -> Option<Self> {
+        Self::read(fd).filter(|holder| matches!(holder.state, State::Running | State::Exec))
+    }
+
     /// What the lock file says; a part that is missing or torn is left empty, a head that is
     /// missing or torn is no record at all.
     pub(crate) fn read(fd: impl AsFd) -> Option<Self> {
@@ -398,6 +407,7 @@ mod tests {
             boot: "b".repeat(300),
             namespace: u64::MAX,
             command: String::new(),
+            file_limit: u64::MAX,
         }
     }
 

@@ -145,7 +145,10 @@ fn a_program_started_in_the_hold_does_not_inherit_it() {
     let child: i32 = actor.hears().parse().unwrap();
     assert!(lock.is_held().unwrap());
     actor.kill();
-    assert!(lock.try_lock().unwrap().is_some());
+    // Not at once: the kernel lets a parent go on just before its child's exec closes what it
+    // must not inherit.
+    let limit = Duration::from_secs(10);
+    assert!(lock.lock_within(limit).unwrap().is_some());
     kill(child);
 }
 

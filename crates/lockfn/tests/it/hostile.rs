@@ -209,6 +209,26 @@ fn a_record_that_lies_neither_grants_nor_denies() {
 }
 
 #[test]
+fn a_holder_that_leaves_no_record_is_not_called_by_the_name_of_an_earlier_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = LockFile::at(dir.path().join("x.lock"));
+    drop(lock.lock().unwrap());
+    let foreign = fs::File::open(lock.path()).unwrap();
+    foreign.lock().unwrap();
+    assert!(lock.is_held().unwrap() && lock.try_lock().unwrap().is_none());
+    assert!(lock.holder().is_none());
+    assert_eq!(lock.last_holder().unwrap().pid, std::process::id());
+    // Waiting for it works as well, whether it closes or only unlocks.
+    let waiter = std::thread::spawn({
+        let lock = lock.clone();
+        move || lock.lock_within(Duration::from_mins(1)).unwrap().is_some()
+    });
+    crate::core::until_waiting(&lock);
+    foreign.unlock().unwrap();
+    assert!(waiter.join().unwrap());
+}
+
+#[test]
 fn what_an_outsider_does_to_the_same_file_does_not_end_the_hold() {
     // Closing another descriptor of the file drops a POSIX lock; not this one.
     let dir = tempfile::tempdir().unwrap();

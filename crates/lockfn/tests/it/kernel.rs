@@ -29,6 +29,15 @@ pub(crate) fn act(role: &str, words: &[&str]) {
             }
             report("refused");
         }
+        ("no-record", [path]) => {
+            limit_files_to_nothing();
+            let lock = LockFile::at(path);
+            let guard = lock.try_lock().unwrap().unwrap();
+            assert!(lock.try_lock().unwrap().is_none() && lock.is_held().unwrap());
+            assert!(guard.token() == 0 && lock.holder().is_none());
+            drop(guard);
+            report(lock.lock_within(Duration::from_secs(1)).unwrap().is_some());
+        }
         ("no-create", [path]) => {
             // As fs.protected_regular does for another user's file in a sticky directory.
             refuse(libc::SYS_openat, Some(libc::O_CREAT as u32), libc::EACCES);
@@ -108,6 +117,28 @@ fn a_kernel_without_flock_is_an_error_and_never_a_lock() {
         actor.expect("refused");
         actor.ends();
     }
+}
+
+#[expect(unsafe_code, reason = "setrlimit")]
+fn limit_files_to_nothing() {
+    let none = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the limit is read during the call only.
+    assert_eq!(
+        unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const none) },
+        0
+    );
+}
+
+#[test]
+fn a_program_that_may_write_no_files_can_hold_locks() {
+    let (_dir, lock) = place();
+    drop(lock.lock().unwrap());
+    let mut actor = Actor::start("no-record", &[&text(&lock)]);
+    actor.expect("true");
+    actor.ends();
 }
 
 #[test]

@@ -32,8 +32,16 @@ const PYTHON_PAIRS: usize = 3000;
 const COMMANDS: usize = 200;
 
 /// How eight processes wait for one lock.
-const WAYS: [&str; 8] =
-    ["raw flock", "lockfn sync", "lockfn timed", "lockfn async", "lockfn mixed", "seed", "filelock", "portalocker"];
+const WAYS: [&str; 8] = [
+    "raw flock",
+    "lockfn sync",
+    "lockfn timed",
+    "lockfn async",
+    "lockfn mixed",
+    "seed",
+    "filelock",
+    "portalocker",
+];
 
 /// Nanoseconds of CPU per acquire and release, by what does it.
 type Costs = BTreeMap<String, f64>;
@@ -63,6 +71,8 @@ struct Figures {
     saturated: BTreeMap<&'static str, Contention>,
     /// Microseconds of CPU and of wall time per command.
     commands: BTreeMap<&'static str, (f64, f64)>,
+    load_before: String,
+    load_after: String,
 }
 
 /// Runs the benchmark; `args`: `--rounds N` (5), `--worker ...` (internal).
@@ -73,16 +83,29 @@ pub fn run(args: &[String]) -> Result<()> {
     let root = project_root()?;
     if cfg!(debug_assertions) {
         say("measuring needs a release build");
-        let mut again = vec!["run", "--quiet", "--release", "--package", "xtask", "--", "bench", "lock"];
+        let mut again = vec![
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "xtask",
+            "--",
+            "bench",
+            "lock",
+        ];
         again.extend(args.iter().map(String::as_str));
         return cargo(&root, &again);
     }
     let rounds = rounds(args)?;
     let bench = Bench::prepare(&root)?;
-    let mut figures = Figures::default();
+    let mut figures = Figures {
+        load_before: load()?,
+        ..Figures::default()
+    };
     bench.uncontended(rounds, &mut figures)?;
     bench.contended(rounds, &mut figures)?;
     bench.commands(rounds, &mut figures)?;
+    figures.load_after = load()?;
     let page = report::page(&figures, rounds)?;
     let place = root.join("docs/benchmarks/lock.md");
     std::fs::create_dir_all(root.join("docs/benchmarks"))?;
@@ -94,9 +117,9 @@ pub fn run(args: &[String]) -> Result<()> {
 fn rounds(args: &[String]) -> Result<usize> {
     match args {
         [] => Ok(ROUNDS),
-        [name, number] if name == "--rounds" => {
-            number.parse().with_context(|| format!("--rounds {number} is no number"))
-        }
+        [name, number] if name == "--rounds" => number
+            .parse()
+            .with_context(|| format!("--rounds {number} is no number")),
         _ => bail!("bench lock knows --rounds N, not {args:?}"),
     }
 }
@@ -117,15 +140,27 @@ impl Bench {
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
         let python = environment(&folder)?;
         let script = folder.join("peer.py");
-        std::fs::write(&script, PEER).with_context(|| format!("cannot write {}", script.display()))?;
-        cargo(root, &["build", "--quiet", "--release", "--package", "lockfn"])?;
-        let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        Ok(Self { folder, python, script, command: target.join("release/lockfn") })
+        std::fs::write(&script, PEER)
+            .with_context(|| format!("cannot write {}", script.display()))?;
+        cargo(
+            root,
+            &["build", "--quiet", "--release", "--package", "lockfn"],
+        )?;
+        let target =
+            std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        Ok(Self {
+            folder,
+            python,
+            script,
+            command: target.join("release/lockfn"),
+        })
     }
 
     /// A new, empty folder.
     fn fresh(&self, base: &Path, name: &str) -> Result<PathBuf> {
-        let folder = base.join(format!("lockfn-bench-{}", std::process::id())).join(name);
+        let folder = base
+            .join(format!("lockfn-bench-{}", std::process::id()))
+            .join(name);
         if folder.exists() {
             std::fs::remove_dir_all(&folder)?;
         }
@@ -147,32 +182,48 @@ impl Bench {
     }
 
     fn uncontended(&self, rounds: usize, figures: &mut Figures) -> Result<()> {
-        let bases = [(self.folder.clone(), &mut figures.disk), ("/dev/shm".into(), &mut figures.memory)];
+        let bases = [
+            (self.folder.clone(), &mut figures.disk),
+            ("/dev/shm".into(), &mut figures.memory),
+        ];
         for (base, costs) in bases {
             let mut seen: BTreeMap<String, Vec<f64>> = BTreeMap::new();
             for round in 1..=rounds {
-                say(&format!("uncontended in {}, round {round} of {rounds}", base.display()));
+                say(&format!(
+                    "uncontended in {}, round {round} of {rounds}",
+                    base.display()
+                ));
                 let place = self.fresh(&base, "uncontended")?;
                 let place = place.to_str().context("the folder's name is no text")?;
-                let ours = output(&mut self.worker(&["uncontended", place, &PAIRS.to_string()])?)?;
-                let peers = output(&mut self.peer(&["uncontended", place, &PYTHON_PAIRS.to_string()]))?;
+                let ours =
+                    output(&mut self.worker(&["uncontended", place, &PAIRS.to_string()])?)?;
+                let peers =
+                    output(&mut self.peer(&["uncontended", place, &PYTHON_PAIRS.to_string()]))?;
                 for said in [ours, peers] {
                     for (name, cost) in serde_json::from_str::<Costs>(&said)? {
                         seen.entry(name).or_default().push(cost);
                     }
                 }
             }
-            *costs = seen.into_iter().map(|(name, costs)| (name, median(costs))).collect();
+            *costs = seen
+                .into_iter()
+                .map(|(name, costs)| (name, median(costs)))
+                .collect();
         }
         Ok(())
     }
 
     fn contended(&self, rounds: usize, figures: &mut Figures) -> Result<()> {
-        for (think, into) in [(THINK, &mut figures.thinking), (Duration::ZERO, &mut figures.saturated)] {
+        for (think, into) in [
+            (THINK, &mut figures.thinking),
+            (Duration::ZERO, &mut figures.saturated),
+        ] {
             let mut seen: BTreeMap<&'static str, Vec<(f64, f64)>> = BTreeMap::new();
             for round in 1..=rounds {
                 for way in WAYS {
-                    say(&format!("contended, {way}, think {think:?}, round {round} of {rounds}"));
+                    say(&format!(
+                        "contended, {way}, think {think:?}, round {round} of {rounds}"
+                    ));
                     seen.entry(way).or_default().push(self.contend(way, think)?);
                 }
             }
@@ -180,7 +231,14 @@ impl Bench {
                 let longest: Vec<f64> = rounds.iter().map(|(_, longest)| *longest).collect();
                 let worst_ms = longest.iter().copied().fold(0.0, f64::max);
                 let per_second = median(rounds.iter().map(|(rate, _)| *rate).collect());
-                into.insert(way, Contention { per_second, longest_ms: median(longest), worst_ms });
+                into.insert(
+                    way,
+                    Contention {
+                        per_second,
+                        longest_ms: median(longest),
+                        worst_ms,
+                    },
+                );
             }
         }
         Ok(())
@@ -192,7 +250,8 @@ impl Bench {
         std::fs::write(place.join("counter"), "0")?;
         let path = place.to_str().context("the folder's name is no text")?;
         let start = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64() + 0.5;
-        let times = [start, SECONDS, HOLD.as_secs_f64(), think.as_secs_f64()].map(|time| time.to_string());
+        let times =
+            [start, SECONDS, HOLD.as_secs_f64(), think.as_secs_f64()].map(|time| time.to_string());
         let [start, seconds, hold, think] = times.each_ref().map(String::as_str);
         let mut children: Vec<Child> = Vec::new();
         for number in 0..PROCESSES {
@@ -216,7 +275,9 @@ impl Bench {
             entered += seen.entered;
             longest_us = longest_us.max(seen.longest_us);
         }
-        let counted: u64 = std::fs::read_to_string(place.join("counter"))?.trim().parse()?;
+        let counted: u64 = std::fs::read_to_string(place.join("counter"))?
+            .trim()
+            .parse()?;
         if counted != entered {
             bail!("{way}: {} updates lost of {entered}", entered - counted);
         }
@@ -227,19 +288,27 @@ impl Bench {
         let place = self.fresh(&self.folder, "commands")?;
         let file = place.join("it.lock");
         let file = file.to_str().context("the file's name is no text")?;
-        let ours = self.command.to_str().context("the command's name is no text")?;
+        let ours = self
+            .command
+            .to_str()
+            .context("the command's name is no text")?;
         let cases: [(&str, Vec<&str>); 5] = [
             ("true", vec!["true"]),
             ("flock f true", vec!["flock", file, "true"]),
             ("flock -F f true", vec!["flock", "-F", file, "true"]),
             ("lockfn -f f -- true", vec![ours, "-f", file, "--", "true"]),
-            ("lockfn -f f --exec -- true", vec![ours, "-f", file, "--exec", "--", "true"]),
+            (
+                "lockfn -f f --exec -- true",
+                vec![ours, "-f", file, "--exec", "--", "true"],
+            ),
         ];
         let mut seen: BTreeMap<&'static str, Vec<(f64, f64)>> = BTreeMap::new();
         for round in 1..=rounds {
             say(&format!("commands, round {round} of {rounds}"));
             for (name, words) in &cases {
-                seen.entry(name).or_default().push(worker::time_command(words, COMMANDS)?);
+                seen.entry(name)
+                    .or_default()
+                    .push(worker::time_command(words, COMMANDS)?);
             }
         }
         for (name, rounds) in seen {
@@ -262,9 +331,23 @@ fn environment(folder: &Path) -> Result<PathBuf> {
     }
     say("installing the peers");
     check(Command::new("python3").arg("-m").arg("venv").arg(&home))?;
-    check(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PEERS))?;
+    check(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet"])
+            .args(PEERS),
+    )?;
     std::fs::write(&stamp, wanted)?;
     Ok(python)
+}
+
+/// What else the machine was doing: the load averages of 1, 5 and 15 minutes.
+fn load() -> Result<String> {
+    let said = std::fs::read_to_string("/proc/loadavg")?;
+    Ok(said
+        .split_whitespace()
+        .take(3)
+        .collect::<Vec<_>>()
+        .join(" "))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

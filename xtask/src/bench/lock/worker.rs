@@ -26,9 +26,16 @@ use super::{Costs, Seen, median};
 pub(super) fn run(words: &[String]) -> Result<()> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let answer = match words.as_slice() {
-        ["uncontended", dir, pairs] => serde_json::to_string(&uncontended(Path::new(dir), pairs.parse()?)?)?,
+        ["uncontended", dir, pairs] => {
+            serde_json::to_string(&uncontended(Path::new(dir), pairs.parse()?)?)?
+        }
         ["contend", way, dir, start, seconds, hold, think] => {
-            let [start, seconds, hold, think] = [start.parse()?, seconds.parse()?, hold.parse()?, think.parse()?];
+            let [start, seconds, hold, think] = [
+                start.parse()?,
+                seconds.parse()?,
+                hold.parse()?,
+                think.parse()?,
+            ];
             let times = Times {
                 start: UNIX_EPOCH + Duration::try_from_secs_f64(start)?,
                 run: Duration::try_from_secs_f64(seconds)?,
@@ -80,7 +87,10 @@ fn uncontended(dir: &Path, pairs: usize) -> Result<Costs> {
             case.costs.push((cpu_ns() - start) as f64 / turn as f64);
         }
     }
-    Ok(cases.into_iter().map(|case| (case.name.to_owned(), median(case.costs))).collect())
+    Ok(cases
+        .into_iter()
+        .map(|case| (case.name.to_owned(), median(case.costs)))
+        .collect())
 }
 
 const TURNS: usize = 40;
@@ -93,7 +103,11 @@ struct Case<'a> {
 
 impl<'a> Case<'a> {
     fn new(name: &'static str, pair: impl FnMut() -> Result<()> + 'a) -> Self {
-        Self { name, pair: Box::new(pair), costs: Vec::new() }
+        Self {
+            name,
+            pair: Box::new(pair),
+            costs: Vec::new(),
+        }
     }
 }
 
@@ -141,9 +155,17 @@ struct Times {
 fn contend(way: &str, dir: &Path, times: &Times) -> Result<Seen> {
     let lock = LockFile::at(dir.join("it.lock"));
     let counter = dir.join("counter");
-    sleep(times.start.duration_since(SystemTime::now()).unwrap_or_default());
+    sleep(
+        times
+            .start
+            .duration_since(SystemTime::now())
+            .unwrap_or_default(),
+    );
     let start = Instant::now();
-    let mut seen = Seen { entered: 0, longest_us: 0 };
+    let mut seen = Seen {
+        entered: 0,
+        longest_us: 0,
+    };
     while start.elapsed() < times.run {
         let asked = Instant::now();
         let longest = &mut seen.longest_us;
@@ -164,7 +186,9 @@ fn contend(way: &str, dir: &Path, times: &Times) -> Result<Seen> {
                 body()?;
             }
             "lockfn timed" => {
-                let _held = lock.lock_within(Duration::from_secs(60))?.context("not free in a minute")?;
+                let _held = lock
+                    .lock_within(Duration::from_secs(60))?
+                    .context("not free in a minute")?;
                 body()?;
             }
             "lockfn async" => {
@@ -185,11 +209,17 @@ pub(super) fn time_command(words: &[&str], times: usize) -> Result<(f64, f64)> {
     let program = which(program)?;
     let (cpu, wall) = (children_cpu()?, Instant::now());
     for _ in 0..times {
-        let status = Command::new(&program).args(arguments).stdin(Stdio::null()).status()?;
+        let status = Command::new(&program)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .status()?;
         ensure!(status.success(), "{} failed", program.display());
     }
     let each = 1e6 / times as f64;
-    Ok(((children_cpu()? - cpu).as_secs_f64() * each, wall.elapsed().as_secs_f64() * each))
+    Ok((
+        (children_cpu()? - cpu).as_secs_f64() * each,
+        wall.elapsed().as_secs_f64() * each,
+    ))
 }
 
 /// The program's own path, so that the search is not measured.
@@ -206,14 +236,18 @@ fn which(program: &str) -> Result<PathBuf> {
 /// What the children that have ended used.
 fn children_cpu() -> Result<Duration> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let (_, fields) = stat.rsplit_once(')').context("/proc/self/stat has another form")?;
+    let (_, fields) = stat
+        .rsplit_once(')')
+        .context("/proc/self/stat has another form")?;
     let ticks: u64 = fields
         .split_whitespace()
         .skip(13)
         .take(2)
         .map(|field| field.parse::<u64>().unwrap_or(0))
         .sum();
-    Ok(Duration::from_millis(ticks * 1000 / rustix::param::clock_ticks_per_second()))
+    Ok(Duration::from_millis(
+        ticks * 1000 / rustix::param::clock_ticks_per_second(),
+    ))
 }
 
 fn cpu_ns() -> i64 {
@@ -221,7 +255,10 @@ fn cpu_ns() -> i64 {
     now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
-#[expect(clippy::disallowed_methods, reason = "the load has a pace: it waits for nothing")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the load has a pace: it waits for nothing"
+)]
 fn sleep(time: Duration) {
     if !time.is_zero() {
         std::thread::sleep(time);
