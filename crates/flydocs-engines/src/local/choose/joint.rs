@@ -7,7 +7,7 @@ use super::{
     candidate::{Candidate, Place},
     scalar::candidates,
 };
-use crate::local::label::{Kind, Query};
+use crate::local::label::{Kind, Query, lexicon};
 
 /// What was chosen for a field, and from what.
 #[derive(Debug, Default, Clone)]
@@ -120,6 +120,15 @@ fn may_share(a: &Query, b: &Query, first: &Candidate, second: &Candidate) -> boo
         return true;
     }
     if a.concept.is_some() && a.concept == b.concept && a.role == b.role {
+        return true;
+    }
+    let falls_back = |x: &Query, y: &Query| {
+        x.concept
+            .and_then(|at| lexicon().concepts.get(at))
+            .and_then(|c| c.otherwise.as_deref())
+            .is_some_and(|other| other == y.concept_name())
+    };
+    if falls_back(a, b) || falls_back(b, a) {
         return true;
     }
     // A part of a longer text (a town in an address).

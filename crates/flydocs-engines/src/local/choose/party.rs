@@ -1,5 +1,7 @@
 //! Names of parties: after a label, under a heading of the party, in the letterhead, in the address window.
 
+use flydocs_contract::FieldValue;
+
 use super::{
     Reader,
     candidate::{Candidate, Evidence, Place},
@@ -9,7 +11,7 @@ use super::{
 use crate::local::{
     label::{Label, Query},
     layout::{Document, Span},
-    recognise::{address_line, has_legal_form, organisation_score, person_score},
+    recognise::{address_line, has_legal_form, organisation_score, person_score, repaired},
     text::fold,
 };
 
@@ -41,6 +43,14 @@ pub(crate) fn parties(
         _ => {}
     }
     party_sentences(reader, query, found);
+    for candidate in found {
+        if reader.document.recognised(candidate.page)
+            && let Some(name) = repaired(&candidate.text)
+        {
+            candidate.value = FieldValue::String(name);
+            candidate.evidence.notes.push("a misread legal form was put right");
+        }
+    }
 }
 
 /// How much a text looks like the name of a party, 0 to 1.
@@ -136,7 +146,10 @@ fn under_heading(reader: &Reader<'_>, label: &Label, found: &mut Vec<Candidate>)
         }
     }
     for (span, score, place) in lines {
-        let shape = name_shape(&span.text(document));
+        let mut shape = name_shape(&span.text(document));
+        if reader.labels.covered[span.first] || reader.headings.contains(&span.first) {
+            shape *= 0.3;
+        }
         let evidence = Evidence {
             label: Some(label.first().text(document)),
             label_strength: label.strength(),
@@ -204,8 +217,11 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
             if address_line(&printed).score() > 0.55 && !legal {
                 score *= 0.45;
             }
-            if reader.labels.covered[span.first] || is_title(&printed) {
+            if reader.labels.covered[span.first] || reader.headings.contains(&span.first) || is_title(&printed) {
                 score *= 0.3;
+            }
+            if !printed.starts_with(char::is_alphanumeric) && !printed.starts_with(['(', '"', '„', '“']) {
+                score *= 0.5;
             }
             if followed_by_address(document, run) {
                 score += 0.14;
@@ -221,7 +237,7 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
             if let Some(confidence) = garbled(document, &span) {
                 score *= confidence;
             }
-            let mut spans = vec![without_number(document, span)];
+            let mut spans = vec![without_title(document, without_number(document, span))];
             // A return address on one line: the name is its first part.
             if let Some(part) = first_part(document, &span) {
                 spans = vec![part];
@@ -253,6 +269,16 @@ fn without_number(document: &Document, span: Span) -> Span {
             out.tail = document.tokens[at - 1].text.len();
             break;
         }
+    }
+    out
+}
+
+/// A firm's name without the title of the document that follows it on the line.
+fn without_title(document: &Document, span: Span) -> Span {
+    let mut out = span;
+    while out.last > out.first && is_title(document.tokens[out.last].text.as_str()) {
+        out.last -= 1;
+        out.tail = document.tokens[out.last].text.len();
     }
     out
 }
@@ -387,7 +413,7 @@ fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
             break;
         }
         let printed = document.text(run.tokens.clone());
-        if reader.labels.covered[run.tokens.start] || is_title(&printed) || printed.contains('@') || name_shape(&printed) < 0.2 && address_line(&printed).score() < 0.3 {
+        if reader.labels.covered[run.tokens.start] || reader.headings.contains(&run.tokens.start) || is_title(&printed) || printed.contains('@') || name_shape(&printed) < 0.2 && address_line(&printed).score() < 0.3 {
             break;
         }
         lines.push(above);

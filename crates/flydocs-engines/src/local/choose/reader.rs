@@ -45,6 +45,38 @@ fn ordinals(document: &Document, labels: &Labels) -> HashSet<usize> {
     found
 }
 
+/// Rows with the labels of three columns or more.
+fn header_rows(document: &Document, lexicon: &Lexicon, labels: &Labels) -> HashSet<usize> {
+    let mut columns: HashMap<usize, HashSet<usize>> = HashMap::new();
+    for (concept, found) in labels.of_concept.iter().enumerate() {
+        let name = lexicon.concepts[concept].name.as_str();
+        if !name.starts_with("line_") && !matches!(name, "quantity" | "unit_price" | "unit") {
+            continue;
+        }
+        for label in found.iter().filter(|l| l.opens && l.share > 0.7) {
+            let row = document.tokens[label.first().first].row;
+            columns.entry(row).or_default().insert(label.first().first);
+        }
+    }
+    columns.into_iter().filter(|(_, labels)| labels.len() >= 3).map(|(row, _)| row).collect()
+}
+
+/// The words of the labels of parties that stand as headings.
+fn headings(lexicon: &Lexicon, labels: &Labels) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    for (concept, of) in labels.of_concept.iter().enumerate() {
+        if lexicon.concepts[concept].kind != ConceptKind::Role {
+            continue;
+        }
+        for label in of.iter().filter(|l| l.opens && l.share > 0.8) {
+            for part in &label.parts {
+                found.extend(part.first..=part.last);
+            }
+        }
+    }
+    found
+}
+
 /// The document as read so far.
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
@@ -58,6 +90,10 @@ pub(crate) struct Reader<'a> {
     pub order: DayOrder,
     /// Numbers in front of labels of the schema ("4 Federal income tax").
     pub ordinals: HashSet<usize>,
+    /// Rows that name the columns of a table.
+    pub header_rows: HashSet<usize>,
+    /// Words of the headings of parties.
+    pub headings: HashSet<usize>,
     /// The concepts the schema asks for.
     pub asked: Vec<&'static str>,
     /// The concepts whose label ends right before a token.
@@ -102,6 +138,8 @@ impl<'a> Reader<'a> {
             stops: Stops::new(document, labels),
             prose: Prose::new(document),
             ordinals: ordinals(document, labels),
+            header_rows: header_rows(document, lexicon, labels),
+            headings: headings(lexicon, labels),
             asked,
             order,
             introduced,

@@ -63,7 +63,8 @@ fn right(
     rect: &Rect,
     em: f64,
 ) -> Option<f64> {
-    let last = label.last();
+    let row = document.tokens[span.first].row;
+    let last = label.parts.iter().rev().find(|p| document.tokens[p.last].row == row)?;
     let after = (span.first, span.head) >= (last.last, last.tail);
     if !after {
         return None;

@@ -273,7 +273,8 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
                     score = score.max(label.strength() * bonus * (0.45 + 0.55 * form));
                     evidence.place = Place::Column;
                 } else {
-                    score *= 0.85;
+                    let header = document.tokens[label.first().first].row;
+                    score *= if reader.header_rows.contains(&header) { 0.6 } else { 0.85 };
                 }
             }
             if money && a.currency.is_some() {

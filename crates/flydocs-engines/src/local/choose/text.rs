@@ -79,7 +79,9 @@ pub(crate) fn text_values(
     lines: usize,
 ) -> Vec<(Vec<Span>, Place, f64)> {
     let mut values = Vec::new();
-    if let Some((spans, score)) = right_of(document, stops, label, lines) {
+    // A label of several lines has its value beside any of them.
+    let beside = label.parts.iter().rev().find_map(|part| right_of(document, stops, label, part, lines));
+    if let Some((spans, score)) = beside {
         values.push((spans, Place::Right, score));
     }
     if values.is_empty()
@@ -98,13 +100,7 @@ pub(crate) fn text_values(
     values
 }
 
-fn right_of(
-    document: &Document,
-    stops: &Stops,
-    label: &Label,
-    lines: usize,
-) -> Option<(Vec<Span>, f64)> {
-    let last = label.last();
+fn right_of(document: &Document, stops: &Stops, label: &Label, last: &Span, lines: usize) -> Option<(Vec<Span>, f64)> {
     let row = document.tokens[last.last].row;
     let em = document.em(last.last);
     let end_of_row = document.rows[row].tokens.end;
@@ -155,7 +151,11 @@ fn right_of(
             continue;
         }
         let starts_run = token.run != previous.run;
-        if starts_run && gap > 3.5 {
+        // A sign of money before an empty stretch of the line goes on.
+        let signs = from.is_some_and(|(first, _)| {
+            !document.tokens[first..at].iter().any(|t| t.text.chars().any(char::is_alphanumeric))
+        });
+        if starts_run && gap > if signs { 14.0 } else { 3.5 } {
             break;
         }
         to = Some(at);
@@ -288,10 +288,9 @@ fn below(
         let mut hit = None;
         for r in document.rows[below].runs.clone() {
             let candidate = &document.runs[r];
-            if candidate.rect.xmin >= left
-                && candidate.rect.xmin < right
-                && candidate.rect.ymin > label.rect.ymin + 0.4 * em
-            {
+            let under = candidate.rect.xmin < label.rect.xmax && label.rect.xmin < candidate.rect.xmax;
+            let inside = (candidate.rect.xmin >= left || under) && candidate.rect.xmin < right;
+            if inside && candidate.rect.ymin > label.rect.ymin + 0.4 * em {
                 hit = Some(candidate);
                 break;
             }

@@ -98,7 +98,12 @@ pub(crate) fn find_labels(document: &Document, lexicon: &Lexicon, queries: &[Que
         })
         .collect();
     targets.extend(lexicon.concepts.iter().enumerate().map(|(at, c)| Target {
-        phrases: c.labels.iter().map(|l| (l.as_slice(), 0.95)).collect(),
+        phrases: c
+            .labels
+            .iter()
+            .map(|l| (l.as_slice(), 0.95))
+            .chain(c.weak.iter().map(|l| (l.as_slice(), 0.7)))
+            .collect(),
         concept: Some(at),
         partial: false,
     }));

@@ -69,6 +69,8 @@ pub(crate) struct Concept {
     pub names: Vec<Vec<String>>,
     /// Labels as printed, in pieces.
     pub labels: Vec<Vec<String>>,
+    /// Labels that also mean other things, in pieces.
+    pub weak: Vec<Vec<String>>,
     /// The concept whose value it takes when it has no label.
     pub otherwise: Option<String>,
 }
@@ -107,6 +109,7 @@ impl Lexicon {
                     kind,
                     names: Vec::new(),
                     labels: Vec::new(),
+                    weak: Vec::new(),
                     otherwise: None,
                 });
                 continue;
@@ -125,9 +128,11 @@ impl Lexicon {
                 "names" => concept.names.extend(phrases),
                 "else" => concept.otherwise = Some(rest.to_owned()),
                 _ if key.len() == 2 => {
-                    for phrase in phrases {
-                        if !concept.labels.contains(&phrase) {
-                            concept.labels.push(phrase);
+                    for part in rest.split(" | ") {
+                        let phrase = phrase_pieces(part);
+                        let list = if part.starts_with('~') { &mut concept.weak } else { &mut concept.labels };
+                        if !phrase.is_empty() && !list.contains(&phrase) {
+                            list.push(phrase);
                         }
                     }
                 }

@@ -149,13 +149,21 @@ pub(crate) fn query_of(field: &Field, groups: &[&str]) -> Query {
         }
     };
     for quote in &quoted {
-        add(phrase_pieces(quote), 1.0);
+        let words = phrase_pieces(quote);
+        // The number of a line may stand apart from its label.
+        if words.len() > 1 && words[0].chars().all(|c| c.is_ascii_digit()) {
+            add(words[1..].to_vec(), 0.97);
+        }
+        add(words, 1.0);
     }
     if quoted.is_empty() {
         add(words.clone(), if concept.is_some() { 0.95 } else { 1.0 });
         if let Some(c) = concept.and_then(|at| lexicon.concepts.get(at)) {
             for label in &c.labels {
                 add(label.clone(), 0.95);
+            }
+            for label in &c.weak {
+                add(label.clone(), 0.7);
             }
             for name in &c.names {
                 add(name.clone(), 0.85);

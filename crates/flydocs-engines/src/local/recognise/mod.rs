@@ -30,7 +30,7 @@ pub(crate) use self::{
     iban::ibans,
     identifier::{identifiers, looks_like_identifier},
     line::LineText,
-    organisation::{has_legal_form, organisation_score, person_score},
+    organisation::{has_legal_form, organisation_score, person_score, repaired},
     phone::phones,
     tax_number::tax_numbers,
     time::times,

@@ -98,6 +98,31 @@ pub(crate) fn has_legal_form(text: &str) -> bool {
     }) || fold(text).contains(" s/b")
 }
 
+/// Legal forms of two words: when one is read right, the other may have a letter wrong.
+const PAIRS: &[(&str, &str)] = &[("sdn", "bhd"), ("pvt", "ltd"), ("pte", "ltd"), ("pty", "ltd")];
+
+/// A recognised name with its legal form as it must have been printed ("SON BHD" is "SDN BHD").
+pub(crate) fn repaired(name: &str) -> Option<String> {
+    let words: Vec<&str> = name.split(' ').collect();
+    let (at, last) = (words.len().checked_sub(2)?, words.last()?);
+    let plain = |w: &str| fold(w.trim_matches(|c: char| !c.is_alphanumeric()));
+    let (first, second) = (plain(words[at]), plain(last));
+    let one_off = |a: &str, b: &str| {
+        a.chars().count() == b.chars().count() && a.chars().zip(b.chars()).filter(|(x, y)| x != y).count() == 1
+    };
+    for (a, b) in PAIRS {
+        let fixed = match (first == *a, second == *b) {
+            (true, false) if one_off(&second, b) => (words[at].to_owned(), b.to_uppercase()),
+            (false, true) if one_off(&first, a) => (a.to_uppercase(), (*last).to_owned()),
+            _ => continue,
+        };
+        let mut out: Vec<String> = words[..at].iter().map(|w| (*w).to_owned()).collect();
+        out.extend([fixed.0, fixed.1]);
+        return Some(out.join(" "));
+    }
+    None
+}
+
 /// How much a line looks like the name of an organisation, 0 to 1.
 pub(crate) fn organisation_score(text: &str) -> f64 {
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();

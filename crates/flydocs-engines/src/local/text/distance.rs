@@ -44,7 +44,7 @@ pub(crate) fn similar(a: &str, b: &str) -> f64 {
         return 1.0;
     }
     let (x, y): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let bound = allowance(x.len().min(y.len()));
+    let bound = allowance(x.len().max(y.len()));
     if bound == 0 || x.iter().any(char::is_ascii_digit) || y.iter().any(char::is_ascii_digit) {
         return 0.0;
     }
