@@ -147,7 +147,7 @@ fn plays_its_role() {
         }
         ("interrupted" | "with-child" | "forks", _) => crate::fork::act(&role, &words),
         ("no-flock" | "no-create" | "no-record" | "no-inotify", _) => {
-            crate::kernel::act(&role, &words)
+            crate::kernel::act(&role, &words);
         }
         ("another-user", _) => crate::users::act(&words),
         (role, _) => panic!("no role {role}"),

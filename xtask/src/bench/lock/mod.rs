@@ -76,7 +76,7 @@ struct Figures {
 }
 
 /// Runs the benchmark; `args`: `--rounds N` (5), `--worker ...` (internal).
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     if args.first().is_some_and(|first| first == "--worker") {
         return worker::run(args.get(1..).unwrap_or_default());
     }
@@ -157,7 +157,7 @@ impl Bench {
     }
 
     /// A new, empty folder.
-    fn fresh(&self, base: &Path, name: &str) -> Result<PathBuf> {
+    fn fresh(base: &Path, name: &str) -> Result<PathBuf> {
         let folder = base
             .join(format!("lockfn-bench-{}", std::process::id()))
             .join(name);
@@ -169,7 +169,7 @@ impl Bench {
         Ok(folder)
     }
 
-    fn worker(&self, words: &[&str]) -> Result<Command> {
+    fn worker(words: &[&str]) -> Result<Command> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["bench", "lock", "--worker"]).args(words);
         Ok(command)
@@ -193,10 +193,13 @@ impl Bench {
                     "uncontended in {}, round {round} of {rounds}",
                     base.display()
                 ));
-                let place = self.fresh(&base, "uncontended")?;
+                let place = Self::fresh(&base, "uncontended")?;
                 let place = place.to_str().context("the folder's name is no text")?;
-                let ours =
-                    output(&mut self.worker(&["uncontended", place, &PAIRS.to_string()])?)?;
+                let ours = output(&mut Self::worker(&[
+                    "uncontended",
+                    place,
+                    &PAIRS.to_string(),
+                ])?)?;
                 let peers =
                     output(&mut self.peer(&["uncontended", place, &PYTHON_PAIRS.to_string()]))?;
                 for said in [ours, peers] {
@@ -246,7 +249,7 @@ impl Bench {
 
     /// Entries per second of all, and the longest wait of any in milliseconds.
     fn contend(&self, way: &str, think: Duration) -> Result<(f64, f64)> {
-        let place = self.fresh(&self.folder, "contended")?;
+        let place = Self::fresh(&self.folder, "contended")?;
         std::fs::write(place.join("counter"), "0")?;
         let path = place.to_str().context("the folder's name is no text")?;
         let start = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs_f64() + 0.5;
@@ -261,9 +264,9 @@ impl Bench {
                 "lockfn mixed" => {
                     let kinds = ["lockfn sync", "lockfn timed", "lockfn async"];
                     let kind = kinds.get(number % kinds.len()).copied().unwrap_or(way);
-                    self.worker(&["contend", kind, path, start, seconds, hold, think])?
+                    Self::worker(&["contend", kind, path, start, seconds, hold, think])?
                 }
-                _ => self.worker(&words)?,
+                _ => Self::worker(&words)?,
             };
             children.push(command.stdout(Stdio::piped()).spawn()?);
         }
@@ -285,7 +288,7 @@ impl Bench {
     }
 
     fn commands(&self, rounds: usize, figures: &mut Figures) -> Result<()> {
-        let place = self.fresh(&self.folder, "commands")?;
+        let place = Self::fresh(&self.folder, "commands")?;
         let file = place.join("it.lock");
         let file = file.to_str().context("the file's name is no text")?;
         let ours = self

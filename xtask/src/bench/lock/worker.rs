@@ -111,6 +111,7 @@ impl<'a> Case<'a> {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the hold ends here")]
 fn taken(guard: Option<lockfn::LockGuard>) -> Result<()> {
     ensure!(guard.is_some(), "somebody else holds the benchmark's lock");
     Ok(())
@@ -187,7 +188,7 @@ fn contend(way: &str, dir: &Path, times: &Times) -> Result<Seen> {
             }
             "lockfn timed" => {
                 let _held = lock
-                    .lock_within(Duration::from_secs(60))?
+                    .lock_within(Duration::from_mins(1))?
                     .context("not free in a minute")?;
                 body()?;
             }
@@ -217,7 +218,7 @@ pub(super) fn time_command(words: &[&str], times: usize) -> Result<(f64, f64)> {
     }
     let each = 1e6 / times as f64;
     Ok((
-        (children_cpu()? - cpu).as_secs_f64() * each,
+        children_cpu()?.saturating_sub(cpu).as_secs_f64() * each,
         wall.elapsed().as_secs_f64() * each,
     ))
 }
