@@ -4,8 +4,15 @@
 //! slice pages. [`Pages`] is the reader. Every limit is a setting and every refusal an [`Error`] with a code.
 
 mod cache;
+mod containers;
+mod convert;
 mod error;
+pub mod inspect;
+pub mod isolated;
+mod laid_out;
+mod load;
 mod ocr;
+mod office;
 mod options;
 mod pages;
 mod pdf;
@@ -18,6 +25,6 @@ mod stop;
 mod work;
 
 pub use error::{Error, Result};
-pub use options::{Limit, OcrEngine, Options};
+pub use options::{Isolation, Limit, OcrEngine, OfficeConverter, Options};
 pub use pages::Pages;
 pub use reader::{ImageFormat, ImageSize, PageImage, Reader, Row, Source};

@@ -36,6 +36,46 @@ pub struct Options {
     pub concurrency: usize,
     /// Memory the word cache may hold, in bytes (`FLYDOCS_PAGES_CACHE_BYTES`).
     pub cache_bytes: u64,
+    /// What turns office documents into PDFs (`FLYDOCS_OFFICE_CONVERTER`).
+    pub office_converter: OfficeConverter,
+    /// Where Gotenberg answers (`FLYDOCS_GOTENBERG_URL`).
+    pub gotenberg_url: String,
+    /// The LibreOffice program (`FLYDOCS_LIBREOFFICE_PATH`).
+    pub libreoffice_path: PathBuf,
+    /// Longest time a conversion may take, in seconds (`FLYDOCS_OFFICE_TIMEOUT_S`).
+    pub office_timeout_s: u64,
+    /// Whether files are read in child processes (`FLYDOCS_ISOLATION`). A program that switches this on calls
+    /// [`child_main`](crate::isolated::child_main) when its first argument is
+    /// [`CHILD_ARGUMENT`](crate::isolated::CHILD_ARGUMENT).
+    pub isolation: Isolation,
+    /// The program that is started as a child; none means this one.
+    pub isolation_program: Option<PathBuf>,
+    /// Memory a child may address, in bytes (`FLYDOCS_ISOLATION_MEMORY_BYTES`).
+    pub isolation_memory_bytes: u64,
+    /// Longest time one piece of work on a file may take, in seconds (`FLYDOCS_ISOLATION_TIMEOUT_S`).
+    pub isolation_timeout_s: u64,
+}
+
+/// What turns office documents into PDFs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfficeConverter {
+    /// Nothing does: text and tables are read and laid out.
+    None,
+    /// A Gotenberg server, over HTTP.
+    Gotenberg,
+    /// LibreOffice, as a process.
+    Libreoffice,
+}
+
+/// Where files are parsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// In this process: for trusted input.
+    None,
+    /// In child processes with ceilings for memory and time.
+    Process,
 }
 
 /// An engine that reads the words of an image.
@@ -65,6 +105,14 @@ impl Default for Options {
             ocr_page_timeout_s: 120,
             concurrency: std::thread::available_parallelism().map_or(2, usize::from),
             cache_bytes: 64 * MIB,
+            office_converter: OfficeConverter::None,
+            gotenberg_url: "http://127.0.0.1:3000".to_owned(),
+            libreoffice_path: PathBuf::from("soffice"),
+            office_timeout_s: 60,
+            isolation: Isolation::None,
+            isolation_program: None,
+            isolation_memory_bytes: 1024 * MIB,
+            isolation_timeout_s: 60,
         }
     }
 }

@@ -10,14 +10,16 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     cache::Cache,
+    convert,
     error::{Error, Result},
+    isolated::Children,
     ocr::{Fault, Tesseract, languages},
-    options::{OcrEngine, Options},
+    options::{Isolation, OcrEngine, OfficeConverter, Options},
     pdf::{PageText, TextLayer},
     pool::Pool,
     raster::{Picture, Pixels},
     reader::{ImageFormat, ImageSize, PageImage, Reader, Row, Source},
-    sniff::Kind,
+    sniff::{Group, Kind},
     work::{self, File, Reply, Task},
 };
 
@@ -37,11 +39,14 @@ type PageKey = (String, u32);
 struct Inner {
     options: Arc<Options>,
     pool: Pool,
+    children: Option<Children>,
     tesseract: Tesseract,
     /// Text layers, good or not, by content and page.
     texts: Cache<PageKey, Arc<PageText>>,
     /// What OCR read, by content, page and languages.
     readings: Cache<(String, u32, String), Arc<PageWords>>,
+    /// PDFs made of documents that are none, by content.
+    forms: Cache<String, Bytes>,
     /// Pages being read right now: whoever asks for one meanwhile waits for it.
     flights: Mutex<HashMap<PageKey, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -49,18 +54,23 @@ struct Inner {
 impl Pages {
     /// A reader with these settings.
     pub fn new(options: Options) -> Self {
-        let half = options.cache_bytes / 2;
+        let options = Arc::new(options);
+        let share = options.cache_bytes / 4;
+        let children =
+            (options.isolation == Isolation::Process).then(|| Children::new(options.clone()));
         Self {
             inner: Arc::new(Inner {
                 pool: Pool::new(options.concurrency),
+                children,
                 tesseract: Tesseract::new(
                     options.tesseract_path.clone(),
                     options.ocr_page_timeout(),
                 ),
-                texts: Cache::new(half),
-                readings: Cache::new(half),
+                texts: Cache::new(share),
+                readings: Cache::new(share),
+                forms: Cache::new(share * 2),
                 flights: Mutex::new(HashMap::new()),
-                options: Arc::new(options),
+                options,
             }),
         }
     }
@@ -82,6 +92,10 @@ impl Pages {
         file: File,
         cancel: &CancellationToken,
     ) -> Result<(Reply, Vec<Bytes>)> {
+        if let Some(children) = &self.inner.children {
+            let _place = self.inner.pool.place(cancel).await?;
+            return children.work(task, &file, cancel).await;
+        }
         let options = self.inner.options.clone();
         self.inner
             .pool
@@ -89,6 +103,47 @@ impl Pages {
                 work::run(&task, &file, &options, cancel)
             })
             .await
+    }
+
+    /// What is really read and drawn for a row: itself, or the PDF made of it.
+    async fn form(&self, row: &Row, cancel: &CancellationToken) -> Result<File> {
+        let kind = kind(row)?;
+        let mut file = File {
+            filename: row.filename.clone(),
+            kind: Some(kind),
+            key: Some(row.sha256.clone()),
+            content: row.content.clone(),
+        };
+        if matches!(kind.group(), Group::Pdf | Group::Image) {
+            return Ok(file);
+        }
+        // the same bytes are laid out otherwise as CSV than as text
+        let key = format!("{}:{}", row.sha256, kind.extension());
+        let content = if let Some(made) = self.inner.forms.get(&key) {
+            made
+        } else {
+            let made = self.made_pdf(file.clone(), cancel).await?;
+            self.inner
+                .forms
+                .put(key.clone(), made.clone(), made.len() as u64);
+            made
+        };
+        file.kind = Some(Kind::Pdf);
+        file.key = Some(key);
+        file.content = content;
+        Ok(file)
+    }
+
+    async fn made_pdf(&self, file: File, cancel: &CancellationToken) -> Result<Bytes> {
+        let options = &self.inner.options;
+        if let Some(kind) = file.kind
+            && kind.group() == Group::Office
+            && options.office_converter != OfficeConverter::None
+        {
+            return convert::to_pdf(&file.filename, kind, &file.content, options, cancel).await;
+        }
+        let (_, blobs) = self.work(Task::LayOut, file, cancel).await?;
+        blobs.into_iter().next().ok_or_else(unexpected)
     }
 
     /// The text layer of a page of a PDF, read at most once.
@@ -106,7 +161,9 @@ impl Pages {
             first: page,
             ahead_ms: READ_AHEAD_MS,
         };
-        let (reply, _) = self.work(task, file(row)?, cancel).await?;
+        let (reply, _) = self
+            .work(task, self.form(row, cancel).await?, cancel)
+            .await?;
         let Reply::Text(pages) = reply else {
             return Err(unexpected());
         };
@@ -140,7 +197,9 @@ impl Pages {
         }
         self.inner.tesseract.check(&key.2).await?;
         let task = Task::OcrPicture { page };
-        let (reply, blobs) = self.work(task, file(row)?, cancel).await?;
+        let (reply, blobs) = self
+            .work(task, self.form(row, cancel).await?, cancel)
+            .await?;
         let (Reply::Picture { width, height }, Some(pixels)) = (reply, blobs.into_iter().next())
         else {
             return Err(unexpected());
@@ -189,7 +248,7 @@ impl Pages {
         cancel: &CancellationToken,
     ) -> Result<Arc<PageWords>> {
         let ocr = self.inner.options.ocr_engine;
-        if kind(row)? != Kind::Pdf {
+        if kind(row)?.group() == Group::Image {
             return match ocr {
                 OcrEngine::Tesseract => self.recognised(row, page, hint, None, cancel).await,
                 OcrEngine::None => Ok(Arc::new(no_words(page))),
@@ -217,16 +276,25 @@ impl Reader for Pages {
         let file = File {
             filename: source.filename,
             kind: None,
-            content: source.content,
+            key: None,
+            content: source.content.clone(),
         };
-        let (reply, blobs) = self.work(Task::Load, file, cancel).await?;
+        let task = Task::Load {
+            declared: source.declared_media_type,
+        };
+        let (reply, blobs) = self.work(task, file, cancel).await?;
         let Reply::Rows(facts) = reply else {
             return Err(unexpected());
         };
-        Ok(facts
-            .into_iter()
-            .zip(blobs)
-            .map(|(facts, content)| Row {
+        let mut blobs = blobs.into_iter();
+        let mut rows = Vec::with_capacity(facts.len());
+        for facts in facts {
+            let content = if facts.whole {
+                source.content.clone()
+            } else {
+                blobs.next().ok_or_else(unexpected)?
+            };
+            let mut row = Row {
                 filename: facts.filename,
                 media_type: facts.kind.media_type().to_owned(),
                 page_count: facts.page_count,
@@ -234,8 +302,17 @@ impl Reader for Pages {
                 sha256: facts.sha256,
                 content,
                 warnings: facts.warnings,
-            })
-            .collect())
+            };
+            if row.page_count == 0 {
+                let made = self.form(&row, cancel).await?;
+                let (Reply::Count(pages), _) = self.work(Task::Count, made, cancel).await? else {
+                    return Err(unexpected());
+                };
+                row.page_count = pages;
+            }
+            rows.push(row);
+        }
+        Ok(rows)
     }
 
     async fn words(
@@ -277,7 +354,10 @@ impl Reader for Pages {
         cancel: &CancellationToken,
     ) -> Result<PageImage> {
         let task = Task::Image { page, size, format };
-        match self.work(task, file(row)?, cancel).await? {
+        match self
+            .work(task, self.form(row, cancel).await?, cancel)
+            .await?
+        {
             (Reply::Image { width, height }, blobs) => Ok(PageImage {
                 bytes: blobs.into_iter().next().ok_or_else(unexpected)?,
                 width,
@@ -293,13 +373,14 @@ impl Reader for Pages {
         pages: RangeInclusive<u32>,
         cancel: &CancellationToken,
     ) -> Result<Bytes> {
-        if kind(row)? != Kind::Pdf {
+        let file = self.form(row, cancel).await?;
+        if file.kind != Some(Kind::Pdf) {
             return Err(Error::internal(format!(
                 "{} has no pages to cut",
                 row.filename
             )));
         }
-        let (_, blobs) = self.work(Task::Slice { pages }, file(row)?, cancel).await?;
+        let (_, blobs) = self.work(Task::Slice { pages }, file, cancel).await?;
         blobs.into_iter().next().ok_or_else(unexpected)
     }
 }
@@ -310,14 +391,6 @@ fn kind(row: &Row) -> Result<Kind> {
             "a row of type {} was not made here",
             row.media_type
         ))
-    })
-}
-
-fn file(row: &Row) -> Result<File> {
-    Ok(File {
-        filename: row.filename.clone(),
-        kind: Some(kind(row)?),
-        content: row.content.clone(),
     })
 }
 

@@ -10,23 +10,29 @@ use std::{
 use bytes::Bytes;
 use flydocs_contract::ErrorCode;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     error::{Error, Result},
+    laid_out,
+    load::{self, RowFacts},
+    office,
     options::Options,
     pdf::{self, PageText},
     raster::{self, Picture, Pixels},
     reader::{ImageFormat, ImageSize},
-    sniff::{Kind, sniff},
+    sniff::{Found, Group, Kind, sniff},
 };
 
 /// What is to be done with a file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Task {
     /// Turn it into rows.
-    Load,
+    Load { declared: Option<String> },
+    /// Lay its text out as a PDF.
+    LayOut,
+    /// Count the pages of a PDF a converter made.
+    Count,
     /// Read the text layer from this page on, for about so many milliseconds.
     Text { first: u32, ahead_ms: u64 },
     /// Draw a page for OCR.
@@ -44,7 +50,7 @@ pub(crate) enum Task {
 /// What came of it; blobs stand beside it, in order.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// One blob a row.
+    /// One blob for each row that is not the source itself.
     Rows(Vec<RowFacts>),
     Text(Vec<PageText>),
     /// One blob: the pixels.
@@ -58,17 +64,8 @@ pub(crate) enum Reply {
         height: u32,
     },
     /// One blob: the PDF.
-    Slice,
-}
-
-/// A row before its content is put to it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct RowFacts {
-    pub(crate) filename: String,
-    pub(crate) kind: Kind,
-    pub(crate) page_count: u32,
-    pub(crate) sha256: String,
-    pub(crate) warnings: Vec<String>,
+    Pdf,
+    Count(u32),
 }
 
 /// A file to work on.
@@ -77,6 +74,8 @@ pub(crate) struct File {
     pub(crate) filename: String,
     /// Known for rows, not for a source.
     pub(crate) kind: Option<Kind>,
+    /// Under which a child keeps the content between tasks.
+    pub(crate) key: Option<String>,
     pub(crate) content: Bytes,
 }
 
@@ -100,7 +99,23 @@ fn perform(
     crate::stop::check(cancel)?;
     let name = &file.filename;
     match task {
-        Task::Load => load(file, options),
+        Task::Load { declared } => {
+            let (rows, blobs) =
+                load::load(name, &file.content, declared.as_deref(), options, cancel)?;
+            Ok((Reply::Rows(rows), blobs))
+        }
+        Task::LayOut => {
+            let kind = kind(file)?;
+            let (bytes, _) = match kind.group() {
+                Group::Text => laid_out::text_to_pdf(name, kind, &file.content, options)?,
+                _ => office::text_to_pdf(name, kind, &file.content, options)?,
+            };
+            Ok((Reply::Pdf, vec![bytes]))
+        }
+        Task::Count => {
+            let count = pdf::count_pages(name, &file.content, options)?;
+            Ok((Reply::Count(count), Vec::new()))
+        }
         Task::Text { first, ahead_ms } => {
             let ahead = Duration::from_millis(*ahead_ms);
             let pages = pdf::read_text(name, &file.content, *first, ahead, options, cancel)?;
@@ -122,46 +137,9 @@ fn perform(
         }
         Task::Slice { pages } => {
             let bytes = pdf::slice(name, &file.content, pages.clone())?;
-            Ok((Reply::Slice, vec![bytes]))
+            Ok((Reply::Pdf, vec![bytes]))
         }
     }
-}
-
-fn load(file: &File, options: &Options) -> Result<(Reply, Vec<Bytes>)> {
-    let name = &file.filename;
-    let size = file.content.len() as u64;
-    if size == 0 {
-        return Err(Error::refused(
-            ErrorCode::EmptyFile,
-            name,
-            format!("{name} has no bytes"),
-        ));
-    }
-    if size > options.max_bytes {
-        return Err(Error::too_large(name, options.max_bytes, size));
-    }
-    let Some(kind) = sniff(&file.content) else {
-        return Err(Error::unsupported(
-            name,
-            "of an unknown kind",
-            "which is not read",
-        ));
-    };
-    let page_count = match kind {
-        Kind::Pdf => pdf::count_pages(name, &file.content, options)?,
-        image => {
-            raster::dimensions(name, &file.content, image, options)?;
-            1
-        }
-    };
-    let facts = RowFacts {
-        filename: name.clone(),
-        kind,
-        page_count,
-        sha256: hex::encode(Sha256::digest(&file.content)),
-        warnings: Vec::new(),
-    };
-    Ok((Reply::Rows(vec![facts]), vec![file.content.clone()]))
 }
 
 /// Widest picture given to OCR: more pixels cost time and read no better.
@@ -177,8 +155,7 @@ fn ocr_picture(file: &File, page: u32, options: &Options) -> Result<Picture> {
             pdf::render(&file.filename, &file.content, page, size, options)?
         }
         image => {
-            only_page(file, page)?;
-            let picture = raster::decode(&file.filename, &file.content, image, options)?;
+            let picture = raster::decode(&file.filename, &file.content, image, page, options)?;
             let longest = picture.width.max(picture.height);
             let width = if longest > OCR_MAX_SIDE {
                 (u64::from(picture.width) * u64::from(OCR_MAX_SIDE) / u64::from(longest)) as u32
@@ -197,8 +174,7 @@ fn draw(file: &File, page: u32, size: ImageSize, options: &Options) -> Result<Pi
     match kind(file)? {
         Kind::Pdf => pdf::render(&file.filename, &file.content, page, size, options),
         image => {
-            only_page(file, page)?;
-            let picture = raster::decode(&file.filename, &file.content, image, options)?;
+            let picture = raster::decode(&file.filename, &file.content, image, page, options)?;
             let width = match size {
                 ImageSize::Dpi(_) => return Ok(picture),
                 ImageSize::Width(width) => width.max(1),
@@ -222,23 +198,20 @@ fn kind(file: &File) -> Result<Kind> {
         .ok_or_else(|| Error::internal("a page of a file that was not loaded was asked for"))
 }
 
-fn only_page(file: &File, page: u32) -> Result<()> {
-    if page == 1 {
-        return Ok(());
-    }
-    Err(Error::NoSuchPage {
-        filename: file.filename.clone(),
-        pages: 1,
-        page,
-    })
-}
-
 /// A parser gave up in a way it should not: the file is not readable here.
-fn broke(file: &File) -> Error {
-    let kind = file.kind.or_else(|| sniff(&file.content));
-    let code = match kind {
-        None | Some(Kind::Pdf) => ErrorCode::CorruptPdf,
-        Some(_) => ErrorCode::ImageConversionFailed,
+pub(crate) fn broke(file: &File) -> Error {
+    let kind = file
+        .kind
+        .or_else(|| match sniff(&file.content, &file.filename, None) {
+            Found::Kind(kind) => Some(kind),
+            Found::Other(_) | Found::Encrypted => None,
+        });
+    let code = match kind.map(Kind::group) {
+        Some(Group::Pdf) => ErrorCode::CorruptPdf,
+        Some(Group::Image) => ErrorCode::ImageConversionFailed,
+        Some(Group::Office) => ErrorCode::OfficeConversionFailed,
+        Some(Group::Container) => ErrorCode::ArchiveExtractionFailed,
+        Some(Group::Text) | None => ErrorCode::UnsupportedFile,
     };
     let name = &file.filename;
     Error::refused(

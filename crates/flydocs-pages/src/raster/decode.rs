@@ -2,58 +2,125 @@
 
 use std::io::Cursor;
 
-use bytes::Bytes;
 use flydocs_contract::ErrorCode;
 use image::{DynamicImage, ImageDecoder, ImageReader, Limits, metadata::Orientation};
 
-use super::{Picture, Pixels};
+use super::{Picture, Pixels, frames, vector};
 use crate::{
     error::{Error, Result},
     options::{Limit, Options},
     sniff::Kind,
 };
 
-/// Width and height of the upright image, and whether they are within the limit.
-pub(crate) fn dimensions(
-    filename: &str,
-    content: &Bytes,
-    kind: Kind,
-    options: &Options,
-) -> Result<(u32, u32)> {
-    let mut decoder = decoder(filename, content, kind, options)?;
-    let (width, height) = decoder.dimensions();
-    if turns(orientation(&mut decoder)) {
-        return Ok((height, width));
+/// How many pages an image has. Every header is held against the limit and the first page is decoded: a file
+/// that cannot be read is found out when it comes in, not when its words are needed.
+pub(crate) fn pages(filename: &str, content: &[u8], kind: Kind, options: &Options) -> Result<u32> {
+    match kind {
+        Kind::Svg => vector::check(filename, content, options)?,
+        Kind::Tiff => {
+            let most = options.max_pages as usize;
+            let directories = frames::directories(content, most);
+            if directories.len() > most {
+                return Err(Error::limit(
+                    filename,
+                    Limit::Pages,
+                    most as u64,
+                    directories.len() as u64,
+                ));
+            }
+            for (index, offset) in directories.iter().enumerate() {
+                let frame = frames::starting_at(content, *offset);
+                if index == 0 {
+                    decode_raster(filename, &frame, kind, options)?;
+                } else {
+                    decoder(filename, &frame, kind, options)?;
+                }
+            }
+            if directories.is_empty() {
+                return Err(undecodable(filename, "it has no image"));
+            }
+            return Ok(directories.len() as u32);
+        }
+        _ => drop(decode(filename, content, kind, 1, options)?),
     }
-    Ok((width, height))
+    Ok(1)
 }
 
-/// Decodes the (first frame of the) image.
+/// Decodes a page; of an animation the first frame.
 pub(crate) fn decode(
     filename: &str,
-    content: &Bytes,
+    content: &[u8],
     kind: Kind,
+    page: u32,
     options: &Options,
 ) -> Result<Picture> {
+    let missing = |pages: usize| Error::NoSuchPage {
+        filename: filename.to_owned(),
+        pages: pages as u32,
+        page,
+    };
+    if kind == Kind::Tiff {
+        let directories = frames::directories(content, options.max_pages as usize);
+        let offset = (page as usize)
+            .checked_sub(1)
+            .and_then(|at| directories.get(at));
+        let offset = offset.ok_or_else(|| missing(directories.len()))?;
+        let frame = frames::starting_at(content, *offset);
+        return decode_raster(filename, &frame, kind, options);
+    }
+    if page != 1 {
+        return Err(missing(1));
+    }
+    match kind {
+        Kind::Svg => vector::draw(filename, content, options),
+        Kind::Heic => heic(filename, content, options),
+        Kind::Avif => Err(Error::unsupported(
+            filename,
+            kind.noun(),
+            "and this build has no decoder for it: send a JPEG or PNG",
+        )),
+        _ => decode_raster(filename, content, kind, options),
+    }
+}
+
+fn decode_raster(filename: &str, content: &[u8], kind: Kind, options: &Options) -> Result<Picture> {
     let mut decoder = decoder(filename, content, kind, options)?;
-    let orientation = orientation(&mut decoder);
+    // a broken EXIF block turns nothing
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let mut image =
         DynamicImage::from_decoder(decoder).map_err(|e| undecodable(filename, &e.to_string()))?;
     image.apply_orientation(orientation);
     Ok(on_white(image))
 }
 
+fn heic(filename: &str, content: &[u8], options: &Options) -> Result<Picture> {
+    let failed = |why: heic_rs::Error| undecodable(filename, &why.to_string());
+    let info = heic_rs::probe(content).map_err(failed)?;
+    check_pixels(filename, info.width, info.height, options)?;
+    let image = heic_rs::decode(
+        content,
+        &heic_rs::DecodeOptions {
+            max_pixels: Some(options.max_page_pixels),
+            threads: Some(1),
+            ..heic_rs::DecodeOptions::default()
+        },
+    )
+    .map_err(failed)?;
+    let picture = image::RgbImage::from_raw(image.width, image.height, image.data)
+        .ok_or_else(|| undecodable(filename, "its pixels are cut off"))?;
+    Ok(on_white(DynamicImage::ImageRgb8(picture)))
+}
+
 fn decoder<'a>(
     filename: &str,
-    content: &'a Bytes,
+    content: &'a [u8],
     kind: Kind,
     options: &Options,
 ) -> Result<impl ImageDecoder + 'a> {
-    let mut reader = ImageReader::new(Cursor::new(content.as_ref()));
-    reader.set_format(
-        format(kind)
-            .ok_or_else(|| Error::internal(format!("{} is no image", kind.media_type())))?,
-    );
+    let mut reader = ImageReader::new(Cursor::new(content));
+    let format =
+        format(kind).ok_or_else(|| Error::internal(format!("{} is no image", kind.noun())))?;
+    reader.set_format(format);
     let mut limits = Limits::default();
     // eight bytes a pixel is 16-bit RGBA, the largest there is
     limits.max_alloc = Some(options.max_page_pixels.saturating_mul(8));
@@ -71,6 +138,11 @@ fn decoder<'a>(
         undecodable(filename, &e.to_string())
     })?;
     let (width, height) = decoder.dimensions();
+    check_pixels(filename, width, height, options)?;
+    Ok(decoder)
+}
+
+fn check_pixels(filename: &str, width: u32, height: u32, options: &Options) -> Result<()> {
     let pixels = u64::from(width) * u64::from(height);
     if pixels > options.max_page_pixels {
         return Err(Error::limit(
@@ -83,7 +155,7 @@ fn decoder<'a>(
     if pixels == 0 {
         return Err(undecodable(filename, "it has no pixels"));
     }
-    Ok(decoder)
+    Ok(())
 }
 
 fn format(kind: Kind) -> Option<image::ImageFormat> {
@@ -94,23 +166,8 @@ fn format(kind: Kind) -> Option<image::ImageFormat> {
         Kind::WebP => image::ImageFormat::WebP,
         Kind::Bmp => image::ImageFormat::Bmp,
         Kind::Tiff => image::ImageFormat::Tiff,
-        Kind::Pdf => return None,
+        _ => return None,
     })
-}
-
-/// A broken EXIF block turns nothing.
-fn orientation(decoder: &mut impl ImageDecoder) -> Orientation {
-    decoder.orientation().unwrap_or(Orientation::NoTransforms)
-}
-
-fn turns(orientation: Orientation) -> bool {
-    matches!(
-        orientation,
-        Orientation::Rotate90
-            | Orientation::Rotate270
-            | Orientation::Rotate90FlipH
-            | Orientation::Rotate270FlipH
-    )
 }
 
 pub(super) fn undecodable(filename: &str, why: &str) -> Error {
@@ -122,7 +179,7 @@ pub(super) fn undecodable(filename: &str, why: &str) -> Error {
 }
 
 /// Transparency becomes white, 16 bits become 8, grey stays grey.
-pub(super) fn on_white(image: DynamicImage) -> Picture {
+fn on_white(image: DynamicImage) -> Picture {
     let (width, height) = (image.width(), image.height());
     let pixels = match image {
         DynamicImage::ImageLuma8(grey) => Pixels::Grey(grey.into_raw()),

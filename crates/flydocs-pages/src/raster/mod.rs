@@ -1,7 +1,9 @@
 //! Images: decoding what callers send, holding pixels, encoding what callers get.
 
 mod decode;
+mod frames;
 mod picture;
+mod vector;
 
-pub(crate) use decode::{decode, dimensions};
+pub(crate) use decode::{decode, pages};
 pub(crate) use picture::{Picture, Pixels};

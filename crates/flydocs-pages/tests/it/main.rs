@@ -5,10 +5,13 @@
     reason = "a test says what it expected"
 )]
 
+mod containers;
 mod images;
+mod isolation;
 mod limits;
 mod made;
 mod ocr;
 mod pdf_pages;
 mod pdf_words;
+mod texts;
 mod together;
