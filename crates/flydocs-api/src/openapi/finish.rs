@@ -215,30 +215,38 @@ fn tree_values(document: &mut Value) {
     }
 }
 
-/// Every code of a status, at every problem of that status.
+/// What every route may answer beside its own; and images, which have no schema.
 fn problem_codes(document: &mut Value) {
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else {
         return;
     };
-    for responses in paths
-        .values_mut()
-        .filter_map(Value::as_object_mut)
-        .flat_map(Map::values_mut)
-        .filter_map(|operation| {
+    for (path, item) in paths {
+        let everywhere: &[&str] = if path.starts_with("/api/") {
+            &["400", "401", "406", "500"]
+        } else {
+            &["400", "406", "500"]
+        };
+        let operations = item.as_object_mut().into_iter().flat_map(Map::values_mut);
+        for responses in operations.filter_map(|operation| {
             operation
                 .get_mut("responses")
                 .and_then(Value::as_object_mut)
-        })
-    {
-        for status in ["400", "500"] {
-            responses.entry(status).or_insert_with(|| {
-                json!({
-                    "description": titles(status),
-                    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
-                })
-            });
+        }) {
+            for status in everywhere {
+                responses.entry(*status).or_insert_with(|| {
+                    json!({
+                        "description": titles(status),
+                        "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+                    })
+                });
+            }
+            for response in responses.values_mut() {
+                if let Some(image) = response.pointer_mut("/content/image~1png") {
+                    *image = json!({});
+                }
+            }
+            responses.sort_keys();
         }
-        responses.sort_keys();
     }
 }
 

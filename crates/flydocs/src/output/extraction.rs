@@ -66,25 +66,26 @@ pub(crate) fn list(list: &ExtractionList, width: usize, paint: Paint) -> String 
         Lean::Left,
         Lean::Left,
         Lean::Right,
-        Lean::Left,
-    ]);
+    ])
+    .keep_whole(0);
     grid.row(
-        ["id", "status", "boxes", "submitted", "tries", "error"]
+        ["id", "status", "boxes", "submitted", "tries"]
             .map(str::to_owned)
             .to_vec(),
     );
     for item in &list.items {
+        let mut state = status(item.status, paint);
+        if let Some(error) = &item.error {
+            state = format!("{state} {}", error.code);
+        }
         grid.row(vec![
             item.id.to_string(),
-            status(item.status, paint),
+            state,
             item.post_processing
                 .as_ref()
                 .map_or_else(String::new, |p| leg_word(p.bbox_refinement.status, paint)),
             item.submitted_at.format("%m-%d %H:%M:%S").to_string(),
             item.attempts.to_string(),
-            item.error
-                .as_ref()
-                .map_or_else(String::new, |e| e.code.clone()),
         ]);
     }
     let mut text = String::new();

@@ -75,6 +75,7 @@ fn cut(word: &str, width: usize) -> (String, String) {
 #[derive(Debug)]
 pub(crate) struct Grid {
     leans: Vec<Lean>,
+    whole: Option<usize>,
     rows: Vec<Vec<String>>,
 }
 
@@ -86,8 +87,15 @@ impl Grid {
     pub(crate) fn new(leans: Vec<Lean>) -> Self {
         Self {
             leans,
+            whole: None,
             rows: Vec::new(),
         }
+    }
+
+    /// A column that is never made narrower, such as ids that are copied.
+    pub(crate) const fn keep_whole(mut self, column: usize) -> Self {
+        self.whole = Some(column);
+        self
     }
 
     /// Adds a row.
@@ -141,7 +149,12 @@ impl Grid {
             .collect();
         let room = width.saturating_sub(GAP * widths.len().saturating_sub(1));
         while widths.iter().sum::<usize>() > room {
-            match widths.iter_mut().max() {
+            let flexible = widths.iter_mut().enumerate();
+            let widest = flexible
+                .filter(|(i, _)| self.whole != Some(*i))
+                .map(|(_, width)| width)
+                .max();
+            match widest {
                 Some(widest) if *widest > NARROWEST => *widest -= 1,
                 _ => break,
             }

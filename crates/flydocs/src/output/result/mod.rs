@@ -3,13 +3,20 @@
 
 use console::measure_text_width;
 use flydocs_contract::{
-    BoundingBox, BoxSource, ExtractedField, ExtractionResult, FieldValue,
+    ExtractedField, ExtractionResult, FieldValue,
     result::{Document, FileSummary, ResultStatus, TraceStatus},
 };
 
+mod list;
+mod words;
+
+use list::{is_rows, mark};
+pub(crate) use words::size;
+use words::{counted, only, page_list, percent, place, rule_word, shown, wrap_indented};
+
 use super::{
     Paint,
-    rows::{Grid, Lean, pad, wrap},
+    rows::{Lean, pad, wrap},
 };
 
 /// How a result is shown.
@@ -166,7 +173,7 @@ impl Page {
 
     fn field(&mut self, field: &ExtractedField, indent: usize, columns: &Columns) {
         match &field.value {
-            Some(FieldValue::Fields(children)) if is_rows(children) => {
+            Some(FieldValue::Fields(children)) if is_rows(field, children) => {
                 self.tally.fields += 1;
                 self.tally.found += usize::from(!children.is_empty());
                 let value = counted(children.len(), "row");
@@ -250,71 +257,6 @@ impl Page {
             && let Some(notes) = &field.notes
         {
             self.remark(indent + 2, notes);
-        }
-    }
-
-    /// The rows of a list.
-    fn table(&mut self, rows: &[ExtractedField], indent: usize) {
-        let paint = self.look.paint;
-        let width = self.look.width.saturating_sub(indent);
-        let Some(names) = member_names(rows) else {
-            for row in rows {
-                let value = row.value.as_ref().map_or_else(|| "—".to_owned(), shown);
-                let (mark, wrong) = mark(row, paint);
-                self.tally.wrong += usize::from(wrong);
-                for line in wrap(&value, width.saturating_sub(4)) {
-                    self.push(format!("{}{line}  {mark}", " ".repeat(indent)));
-                }
-            }
-            return;
-        };
-        let leans = names.iter().map(|name| lean(rows, name));
-        let mut columns = vec![Lean::Right];
-        columns.extend(leans);
-        columns.extend([Lean::Right, Lean::Right, Lean::Left]);
-        let mut grid = Grid::new(columns);
-        let mut head = vec![String::new()];
-        head.extend(names.iter().map(|n| (*n).to_owned()));
-        head.extend(["conf".to_owned(), "page".to_owned(), String::new()]);
-        grid.row(head);
-        for (i, row) in rows.iter().enumerate() {
-            let mut cells = vec![(i + 1).to_string()];
-            for name in &names {
-                let value = member(row, name).and_then(|m| m.value.as_ref());
-                cells.push(value.map_or_else(|| "—".to_owned(), shown));
-            }
-            let (mark, wrong) = row_mark(row, paint);
-            self.tally.wrong += usize::from(wrong);
-            let confidence = row_confidence(row);
-            cells.push(paint.graded(confidence, &percent(confidence)));
-            cells.push(row.pages.first().map_or_else(String::new, u32::to_string));
-            cells.push(mark);
-            grid.row(cells);
-        }
-        for (i, lines) in grid.lines(width).into_iter().enumerate() {
-            for line in lines {
-                let line = if i == 0 { paint.dim(&line) } else { line };
-                self.push(format!("{}{line}", " ".repeat(indent)));
-            }
-            if let Some(row) = i.checked_sub(1).and_then(|i| rows.get(i)) {
-                self.row_errors(row, indent + 3);
-            }
-        }
-    }
-
-    fn row_errors(&mut self, row: &ExtractedField, indent: usize) {
-        let Some(FieldValue::Fields(members)) = &row.value else {
-            return;
-        };
-        for member in members {
-            for error in &member.validation.errors {
-                let rule = rule_word(error.rule);
-                let text = format!("{}: {rule}: {}", member.name, error.message);
-                let paint = self.look.paint;
-                for line in wrap(&text, self.look.width.saturating_sub(indent)) {
-                    self.push(format!("{}{}", " ".repeat(indent), paint.bad(&line)));
-                }
-            }
         }
     }
 
@@ -445,195 +387,9 @@ fn widest_name(fields: &[ExtractedField], indent: usize, widest: &mut usize) {
     for field in fields {
         *widest = (*widest).max(indent + measure_text_width(&field.name));
         if let Some(FieldValue::Fields(members)) = &field.value
-            && !is_rows(members)
+            && !is_rows(field, members)
         {
             widest_name(members, indent + 2, widest);
         }
     }
-}
-
-/// Rows of a list all have one name; members of an object never do (names in a group are unique).
-fn is_rows(children: &[ExtractedField]) -> bool {
-    match children {
-        [] => true,
-        [one] => matches!(one.value, Some(FieldValue::Fields(_))),
-        [first, rest @ ..] => rest.iter().all(|child| child.name == first.name),
-    }
-}
-
-/// The members of rows that are objects, in the order they first stand.
-fn member_names(rows: &[ExtractedField]) -> Option<Vec<&str>> {
-    let mut names: Vec<&str> = Vec::new();
-    for row in rows {
-        let Some(FieldValue::Fields(members)) = &row.value else {
-            return None;
-        };
-        for member in members {
-            if !names.contains(&member.name.as_str()) {
-                names.push(&member.name);
-            }
-        }
-    }
-    (!names.is_empty()).then_some(names)
-}
-
-fn member<'a>(row: &'a ExtractedField, name: &str) -> Option<&'a ExtractedField> {
-    match &row.value {
-        Some(FieldValue::Fields(members)) => members.iter().find(|m| m.name == name),
-        _ => None,
-    }
-}
-
-fn lean(rows: &[ExtractedField], name: &str) -> Lean {
-    let numeric = rows.iter().all(|row| {
-        !matches!(
-            member(row, name).and_then(|m| m.value.as_ref()),
-            Some(FieldValue::String(_) | FieldValue::Boolean(_) | FieldValue::Fields(_))
-        )
-    });
-    if numeric { Lean::Right } else { Lean::Left }
-}
-
-/// A row is as sure as its members on average, when it says nothing of itself.
-fn row_confidence(row: &ExtractedField) -> f64 {
-    if row.confidence > 0.0 {
-        return row.confidence;
-    }
-    let Some(FieldValue::Fields(members)) = &row.value else {
-        return 0.0;
-    };
-    let known: Vec<f64> = members
-        .iter()
-        .filter(|m| m.value.is_some())
-        .map(|m| m.confidence)
-        .collect();
-    if known.is_empty() {
-        0.0
-    } else {
-        known.iter().sum::<f64>() / known.len() as f64
-    }
-}
-
-fn mark(field: &ExtractedField, paint: Paint) -> (String, bool) {
-    if !field.validation.valid {
-        (paint.bad("✗"), true)
-    } else if !field.validation.errors.is_empty() {
-        (paint.warn("!"), false)
-    } else if field.value.is_none() {
-        (String::new(), false)
-    } else {
-        (paint.good("✓"), false)
-    }
-}
-
-fn row_mark(row: &ExtractedField, paint: Paint) -> (String, bool) {
-    let members_fine = match &row.value {
-        Some(FieldValue::Fields(members)) => members.iter().all(|m| m.validation.valid),
-        _ => true,
-    };
-    if members_fine {
-        mark(row, paint)
-    } else {
-        (paint.bad("✗"), true)
-    }
-}
-
-const fn rule_word(rule: flydocs_contract::result::ValidationRule) -> &'static str {
-    use flydocs_contract::result::ValidationRule as Rule;
-    match rule {
-        Rule::Required => "required",
-        Rule::Type => "type",
-        Rule::Pattern => "pattern",
-        Rule::Format => "format",
-        Rule::Enum => "enum",
-        Rule::Minimum => "minimum",
-        Rule::Maximum => "maximum",
-        Rule::Validator => "validator",
-    }
-}
-
-fn shown(value: &FieldValue) -> String {
-    match value {
-        FieldValue::Boolean(yes) => yes.to_string(),
-        FieldValue::Integer(number) => number.to_string(),
-        FieldValue::Number(number) => number.to_string(),
-        FieldValue::String(text) => text.clone(),
-        FieldValue::Fields(members) => {
-            let parts: Vec<String> = members
-                .iter()
-                .filter_map(|m| {
-                    m.value
-                        .as_ref()
-                        .map(|v| format!("{}: {}", m.name, shown(v)))
-                })
-                .collect();
-            parts.join(", ")
-        }
-    }
-}
-
-/// Edges in per cent of the page; "?" when only an engine said so.
-fn place(bbox: &BoundingBox) -> String {
-    let p = |side: f64| format!("{:.1}", side * 100.0);
-    let doubt = if bbox.source == BoxSource::Llm {
-        "?"
-    } else {
-        ""
-    };
-    format!(
-        "{},{}–{},{}{doubt}",
-        p(bbox.xmin),
-        p(bbox.ymin),
-        p(bbox.xmax),
-        p(bbox.ymax)
-    )
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-fn counted(n: usize, noun: &str) -> String {
-    if n == 1 {
-        format!("1 {noun}")
-    } else {
-        format!("{n} {noun}s")
-    }
-}
-
-fn page_list(pages: &[u32]) -> String {
-    match pages {
-        [] => "no page".to_owned(),
-        [one] => format!("page {one}"),
-        [first, .., last] if (last - first) as usize + 1 == pages.len() => {
-            format!("pages {first}–{last}")
-        }
-        several => {
-            let list: Vec<String> = several.iter().map(u32::to_string).collect();
-            format!("pages {}", list.join(", "))
-        }
-    }
-}
-
-/// A size in the unit that reads best.
-pub(crate) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{:.0} kB", bytes as f64 / 1e3),
-        _ => format!("{:.1} MB", bytes as f64 / 1e6),
-    }
-}
-
-fn only(wanted: bool, make: impl FnOnce() -> String) -> String {
-    if wanted { make() } else { String::new() }
-}
-
-fn wrap_indented(name: &str, width: usize, indent: usize) -> Vec<String> {
-    if measure_text_width(name) <= width {
-        return vec![name.to_owned()];
-    }
-    wrap(name.trim_start(), width.saturating_sub(indent))
-        .into_iter()
-        .map(|line| format!("{}{line}", " ".repeat(indent)))
-        .collect()
 }

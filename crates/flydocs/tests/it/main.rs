@@ -1,0 +1,10 @@
+//! The command line as a person and a script meet it: stdout, stderr and exit code of every command.
+
+mod batch;
+mod configuration;
+mod desk;
+mod extract;
+mod help;
+mod input;
+mod paper;
+mod server;
