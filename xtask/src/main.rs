@@ -1,15 +1,18 @@
 //! `cargo xtask`: checks, provisioning, evaluation and benchmarks of the project.
 
 mod arrows;
+#[cfg(feature = "measure")]
 mod bench;
 mod deny;
 mod eval;
+#[cfg(feature = "measure")]
+mod nasty;
 mod run;
 mod setup;
 mod state_machine;
 mod verify;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -50,7 +53,15 @@ enum Command {
         #[arg(long)]
         only: Option<String>,
     },
-    /// Measure against peers in one run: lock, ground, pages, ...
+    /// Read a set of hostile files and hold every case to its manifest, time and memory
+    Nasty {
+        /// A folder with manifest.jsonl and files/
+        dir: String,
+        /// Its own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
+    /// Measure against peers in one run: ground, lock, pages
     Bench {
         /// Which benchmark
         name: String,
@@ -71,6 +82,40 @@ fn main() -> anyhow::Result<()> {
         Command::StateMachine => state_machine::write(&root),
         Command::Examples => run::cargo(&root, &["run", "--quiet", "--package", "make-examples"]),
         Command::Eval { dir, out, only } => eval::run(&root, &dir, &out, only.as_deref()),
-        Command::Bench { name, args } => bench::run(&name, &args),
+        Command::Nasty { dir, mut args } => {
+            args.insert(0, dir);
+            measured(&root, "nasty", args)
+        }
+        Command::Bench { name, mut args } => {
+            args.insert(0, name);
+            measured(&root, "bench", args)
+        }
     }
+}
+
+#[cfg(feature = "measure")]
+fn measured(_root: &Path, command: &str, mut args: Vec<String>) -> anyhow::Result<()> {
+    if command == "nasty" {
+        return nasty::run(&args);
+    }
+    let name = args.remove(0);
+    bench::run(&name, &args)
+}
+
+/// What is measured is built for it: the same command again, optimised and with the crates it measures.
+#[cfg(not(feature = "measure"))]
+fn measured(root: &Path, command: &str, args: Vec<String>) -> anyhow::Result<()> {
+    let mut words = vec![
+        "run",
+        "--quiet",
+        "--release",
+        "--package",
+        "xtask",
+        "--features",
+        "measure",
+        "--",
+        command,
+    ];
+    words.extend(args.iter().map(String::as_str));
+    run::cargo(root, &words)
 }

@@ -1,11 +1,17 @@
 //! Benchmarks: each measures ours and its peers in one run and prints ratios.
 
+mod ground;
+mod lock;
+mod pages;
+
 use anyhow::bail;
 
 /// Runs one benchmark by name.
 pub(crate) fn run(name: &str, args: &[String]) -> anyhow::Result<()> {
-    let _ = args;
     match name {
-        other => bail!("no benchmark is called {other:?}; known are lock, ground, pages"),
+        "ground" => ground::run(args),
+        "lock" => lock::run(args),
+        "pages" => pages::run(args),
+        other => bail!("no benchmark is called {other:?}; known are ground, lock, pages"),
     }
 }
