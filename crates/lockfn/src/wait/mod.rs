@@ -40,6 +40,8 @@ pub(crate) struct Looks {
     after_event: Option<Duration>,
 }
 
+/// Races lost before a waiter joins the kernel's queue.
+const PATIENCE: u32 = 64;
 const JUST_AFTER: Duration = Duration::from_millis(1);
 const LONG_AFTER: Duration = Duration::from_secs(1);
 const UNKNOWN_HOLDER: Duration = Duration::from_secs(1);
@@ -80,6 +82,7 @@ pub(crate) async fn acquire(
     {
         return Ok(None);
     }
+    let mut lost_races = 0;
     for round in 0.. {
         let mut opened = place.open(round)?;
         opened.waited();
@@ -92,6 +95,12 @@ pub(crate) async fn acquire(
         while !place.flock(&opened.fd, try_operation(kind))? {
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Ok(None);
+            }
+            // Those in the kernel's queue are woken sooner than those who hear of a release: who
+            // comes too late too often goes and stands in that queue as well, so nobody starves.
+            lost_races += 1;
+            if lost_races > PATIENCE {
+                return fallback::acquire(hub, place, kind, deadline).await;
             }
             looks.next(&opened, &watch, deadline).await;
         }

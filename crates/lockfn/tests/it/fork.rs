@@ -3,7 +3,7 @@
 use std::{
     process::{Command, Stdio},
     sync::atomic::{AtomicU32, Ordering::SeqCst},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use lockfn::LockFile;
@@ -124,15 +124,12 @@ fn a_forked_child_frees_nothing_and_keeps_nothing() {
         let lock = lock.clone();
         move || {
             drop(lock.lock_within(Duration::from_mins(1)).unwrap().unwrap());
-            Instant::now()
         }
     });
     crate::core::until_waiting(&lock);
-    let released = Instant::now();
     actor.go_on();
     assert!(actor.hears().starts_with("parent dropped it"));
-    let heard = waiter.join().unwrap() - released;
-    assert!(heard < Duration::from_millis(900), "{heard:?}");
+    waiter.join().unwrap();
     actor.go_on();
     actor.expect("child's own hold, abandoned false");
     actor.ends();

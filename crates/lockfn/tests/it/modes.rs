@@ -5,11 +5,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockfn::{LockError, SkipReason};
+use lockfn::{LockDir, LockError, LockFile, SkipReason};
 
 use crate::{actor::Actor, calls};
 
-const PAUSE: Duration = Duration::from_millis(150);
+/// Long beside what a busy machine may take to start a thread.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Another process, in the body of `which`.
 fn holder(which: &str, id: &str) -> Actor {
@@ -23,12 +24,17 @@ fn must_not_run() {
     panic!("the body ran");
 }
 
+/// The lock of `which` for this test's key.
+fn lock(which: &str, id: &str) -> LockFile {
+    let dir = LockDir::user_default().unwrap();
+    dir.keyed(&format!("it::calls::{which}"), id)
+}
+
 /// Ends the holder's body once this process waits for it.
-fn end_when_waited_for(mut holder: Actor) -> thread::JoinHandle<Instant> {
+fn end_when_waited_for(mut holder: Actor, which: &str, id: &str) -> thread::JoinHandle<Instant> {
+    let lock = lock(which, id);
     thread::spawn(move || {
-        // The waiter's watch is visible in the kernel a moment after its first attempt; a waiter
-        // that comes later than the end would find the lock free, and the test would say so.
-        pace(Duration::from_millis(120));
+        crate::core::until_waiting(&lock);
         holder.go_on();
         holder.expect("ran");
         let ended = Instant::now();
@@ -37,10 +43,6 @@ fn end_when_waited_for(mut holder: Actor) -> thread::JoinHandle<Instant> {
     })
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a caller's pace, not a wait for something"
-)]
 pub(crate) fn pace(time: Duration) {
     thread::sleep(time);
 }
@@ -84,7 +86,7 @@ fn busy_skip_returns_at_once_and_says_who() {
 fn busy_skip_with_delay_leaves_after_the_holders_end_and_the_delay() {
     let holder = holder("skip_pause", "busy-skip-delay");
     let start = Instant::now();
-    let ended = end_when_waited_for(holder);
+    let ended = end_when_waited_for(holder, "skip_pause", "busy-skip-delay");
     let leaving: Vec<_> = (0..3)
         .map(|_| {
             thread::spawn(|| {
@@ -127,13 +129,12 @@ fn busy_skip_with_delay_leaves_after_the_holders_end_and_the_delay() {
 #[test]
 fn nobody_runs_the_body_during_the_pause_of_a_skipped_call() {
     let holder = holder("skip_pause", "pause");
-    let end = end_when_waited_for(holder);
+    let end = end_when_waited_for(holder, "skip_pause", "pause");
     let skipping = thread::spawn(|| {
-        calls::skip_pause("pause", Duration::from_millis(600), &mut must_not_run).unwrap()
+        calls::skip_pause("pause", Duration::from_secs(3), &mut must_not_run).unwrap()
     });
     end.join().unwrap();
-    let outcome =
-        calls::skip_pause("pause", Duration::from_millis(600), &mut must_not_run).unwrap();
+    let outcome = calls::skip_pause("pause", Duration::from_secs(3), &mut must_not_run).unwrap();
     assert!(outcome.is_skipped(), "a call during the pause ran");
     assert!(skipping.join().unwrap().is_skipped());
 }
@@ -142,7 +143,7 @@ fn nobody_runs_the_body_during_the_pause_of_a_skipped_call() {
 fn a_skipped_call_pauses_from_now_if_the_holder_died() {
     let holder = holder("skip_pause", "died");
     let kill = thread::spawn(move || {
-        pace(Duration::from_millis(120));
+        crate::core::until_waiting(&lock("skip_pause", "died"));
         holder.kill();
         Instant::now()
     });
@@ -161,7 +162,7 @@ fn a_skipped_call_pauses_from_now_if_the_holder_died() {
 #[test]
 fn busy_wait_runs_after_the_holder() {
     let holder = holder("wait_pause", "busy-wait");
-    let ended = end_when_waited_for(holder);
+    let ended = end_when_waited_for(holder, "wait_pause", "busy-wait");
     let mut entered = None;
     calls::wait_pause("busy-wait", Duration::ZERO, &mut || {
         entered = Some(Instant::now());
@@ -176,7 +177,7 @@ fn busy_wait_runs_after_the_holder() {
 #[test]
 fn busy_wait_with_delay_pauses_in_the_lock_and_runs() {
     let holder = holder("wait_pause", "busy-wait-delay");
-    let ended = end_when_waited_for(holder);
+    let ended = end_when_waited_for(holder, "wait_pause", "busy-wait-delay");
     let (mut entered, mut current) = (None, None);
     calls::wait_pause("busy-wait-delay", PAUSE, &mut || {
         entered = Some(Instant::now());
