@@ -28,7 +28,7 @@ impl Default for Settings {
 /// All engines this process can ask.
 #[derive(Debug, Clone)]
 pub struct Engines {
-    engines: BTreeMap<String, Arc<dyn Engine>>,
+    by_name: BTreeMap<String, Arc<dyn Engine>>,
     model: String,
     fallback: Option<String>,
 }
@@ -37,7 +37,7 @@ impl Engines {
     /// The engines of the settings; an unknown name in them is an error at start.
     pub fn from(settings: &Settings) -> Result<Self> {
         let mut engines = Self {
-            engines: BTreeMap::new(),
+            by_name: BTreeMap::new(),
             model: settings.model.clone(),
             fallback: settings.fallback_model.clone(),
         };
@@ -51,13 +51,13 @@ impl Engines {
 
     /// Adds an engine under its own name.
     pub fn add(&mut self, engine: Arc<dyn Engine>) {
-        self.engines.insert(engine.model().to_owned(), engine);
+        self.by_name.insert(engine.model().to_owned(), engine);
     }
 
     /// The engine of a model name; of the settings' model when the request names none.
     pub fn resolve(&self, model: Option<&str>) -> Result<Arc<dyn Engine>> {
         let model = model.unwrap_or(&self.model);
-        self.engines
+        self.by_name
             .get(model)
             .cloned()
             .ok_or_else(|| Error::UnknownModel {
@@ -73,7 +73,7 @@ impl Engines {
 
     /// The names there are.
     pub fn known(&self) -> Vec<&str> {
-        self.engines.keys().map(String::as_str).collect()
+        self.by_name.keys().map(String::as_str).collect()
     }
 }
 

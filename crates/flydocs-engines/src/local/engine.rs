@@ -40,6 +40,20 @@ impl LocalLayout {
         explain(&read(&question.pages, &question.document_type))
     }
 
+    /// Every value of a reading by its path, with the features its confidence is computed from: what
+    /// `examples/calibrate` learns the weights of.
+    pub fn calibration_features(
+        self,
+        pages: &[Arc<PageWords>],
+        document_type: &DocumentTypeSpec,
+    ) -> Vec<(String, Vec<(&'static str, f64)>)> {
+        read(pages, document_type)
+            .features
+            .into_iter()
+            .map(|(path, features)| (path, features.named().collect()))
+            .collect()
+    }
+
     /// A document type proposed from what stands on some pages, to be edited.
     pub fn propose_types(self, pages: &[Arc<PageWords>]) -> DocumentTypeSpec {
         propose(pages)

@@ -6,8 +6,8 @@ use crate::local::{
     layout::{Document, Span},
     recognise::{
         Amount, Date, DayOrder, DecimalStyle, Found, LineText, amounts, bics, currencies, dates,
-        day_order, decimal_style, emails, ibans, identifiers, phones, recognised_amounts, tax_numbers, times, urls,
-        vat_ids,
+        day_order, decimal_style, emails, ibans, identifiers, phones, recognised_amounts,
+        tax_numbers, times, urls, vat_ids,
     },
 };
 
@@ -73,11 +73,17 @@ impl Pool {
                     d.form > 0.4 && d.range.start <= range.start && range.end <= d.range.end
                 })
         };
-        let recognised = line.first().is_some_and(|t| document.recognised(document.tokens[t].page));
-        let numbers = if recognised { recognised_amounts(&line.text, self.style) } else { amounts(&line.text, self.style) }
-            .into_iter()
-            .filter(|n| !inside(&n.range))
-            .collect();
+        let recognised = line
+            .first()
+            .is_some_and(|t| document.recognised(document.tokens[t].page));
+        let numbers = if recognised {
+            recognised_amounts(&line.text, self.style)
+        } else {
+            amounts(&line.text, self.style)
+        }
+        .into_iter()
+        .filter(|n| !inside(&n.range))
+        .collect();
         let names = identifiers(&line.text)
             .into_iter()
             .map(|mut n| {

@@ -30,6 +30,8 @@ pub(crate) struct Reading<'a> {
     pub plan: Plan<'a>,
     /// The document laid out.
     pub document: Document,
+    /// The features of every value, by path: what the calibration is made from.
+    pub features: Vec<(String, Features)>,
 }
 
 /// Reads a document.
@@ -49,8 +51,16 @@ pub(crate) fn read<'a>(
         document_type.country.as_deref(),
         us_style,
     );
-    let reader = Reader::new(&document, lexicon(), &labels, &pool, order, plan.queries.iter().map(Query::concept_name).collect());
+    let reader = Reader::new(
+        &document,
+        lexicon(),
+        &labels,
+        &pool,
+        order,
+        plan.queries.iter().map(Query::concept_name).collect(),
+    );
     let choices = choose(&reader, &plan);
+    let mut features = Vec::new();
     let groups = plan
         .groups
         .iter()
@@ -58,7 +68,15 @@ pub(crate) fn read<'a>(
             name: (*name).to_owned(),
             fields: nodes
                 .iter()
-                .map(|node| field_of(&reader, &plan, &choices, node))
+                .map(|node| {
+                    let mut build = Build {
+                        reader: &reader,
+                        plan: &plan,
+                        choices: &choices,
+                        features: &mut features,
+                    };
+                    build.field(node, &format!("{name}.{}", node.name()))
+                })
                 .collect(),
         })
         .collect();
@@ -67,94 +85,94 @@ pub(crate) fn read<'a>(
         choices,
         plan,
         document,
+        features,
     }
 }
 
-fn field_of(
-    reader: &Reader<'_>,
-    plan: &Plan<'_>,
-    choices: &[Choice],
-    node: &Node<'_>,
-) -> ExtractedField {
-    match node {
-        Node::Leaf(field, query) => {
-            let choice = &choices[*query];
-            match choice.chosen() {
-                Some(candidate) => {
-                    let features = Features::new(
-                        reader.document,
-                        &plan.queries[*query],
-                        candidate,
-                        choice.runner_up(),
-                    );
-                    extracted(
-                        reader.document,
-                        &field.name,
-                        candidate,
-                        confidence(&features),
-                    )
+/// Builds the answer for the nodes of the plan.
+struct Build<'a, 'r> {
+    reader: &'r Reader<'a>,
+    plan: &'r Plan<'a>,
+    choices: &'r [Choice],
+    features: &'r mut Vec<(String, Features)>,
+}
+
+impl Build<'_, '_> {
+    fn field(&mut self, node: &Node<'_>, path: &str) -> ExtractedField {
+        match node {
+            Node::Leaf(field, query) => {
+                let choice = &self.choices[*query];
+                match choice.chosen() {
+                    Some(candidate) => {
+                        self.value(&field.name, path, *query, candidate, choice.runner_up())
+                    }
+                    None => ExtractedField::empty(&field.name),
                 }
-                None => ExtractedField::empty(&field.name),
             }
-        }
-        Node::Object(field, members) => {
-            let members: Vec<ExtractedField> = members
-                .iter()
-                .map(|m| field_of(reader, plan, choices, m))
-                .collect();
-            container(&field.name, members)
-        }
-        Node::Table(field, columns) => {
-            let name = row_name(field);
-            let rows: Vec<ExtractedField> = read_rows(reader, columns, &plan.queries)
-                .into_iter()
-                .map(|cells| {
-                    let members = columns
-                        .iter()
-                        .zip(cells)
-                        .map(|((column, query), cell)| match (cell, query) {
-                            (Some(candidate), Some(query)) => {
-                                let features = Features::new(
-                                    reader.document,
-                                    &plan.queries[*query],
-                                    &candidate,
-                                    0.0,
-                                );
-                                extracted(
-                                    reader.document,
-                                    &column.name,
-                                    &candidate,
-                                    confidence(&features),
-                                )
-                            }
-                            _ => ExtractedField::empty(&column.name),
-                        })
-                        .collect();
-                    container(&name, members)
-                })
-                .collect();
-            array(&field.name, rows)
-        }
-        Node::List(field, query) => {
-            let name = row_name(field);
-            let rows = list(
-                reader,
-                *query,
-                &plan.queries[*query],
-                field
+            Node::Object(field, members) => {
+                let members = members
+                    .iter()
+                    .map(|m| self.field(m, &format!("{path}.{}", m.name())))
+                    .collect();
+                container(&field.name, members)
+            }
+            Node::Table(field, columns) => {
+                let name = row_name(field);
+                let rows = read_rows(self.reader, columns, &self.plan.queries)
+                    .into_iter()
+                    .enumerate()
+                    .map(|(row, cells)| {
+                        let members = columns
+                            .iter()
+                            .zip(cells)
+                            .map(|((column, query), cell)| match (cell, query) {
+                                (Some(candidate), Some(query)) => {
+                                    let path = format!("{path}[{row}].{}", column.name);
+                                    self.value(&column.name, &path, *query, &candidate, 0.0)
+                                }
+                                _ => ExtractedField::empty(&column.name),
+                            })
+                            .collect();
+                        container(&name, members)
+                    })
+                    .collect();
+                array(&field.name, rows)
+            }
+            Node::List(field, query) => {
+                let name = row_name(field);
+                let item = field
                     .items
                     .as_deref()
-                    .map_or(FieldType::String, |i| i.field_type),
-            )
-            .into_iter()
-            .map(|candidate| {
-                let features =
-                    Features::new(reader.document, &plan.queries[*query], &candidate, 0.0);
-                extracted(reader.document, &name, &candidate, confidence(&features))
-            })
-            .collect();
-            array(&field.name, rows)
+                    .map_or(FieldType::String, |i| i.field_type);
+                let rows = list(self.reader, *query, &self.plan.queries[*query], item)
+                    .into_iter()
+                    .enumerate()
+                    .map(|(row, candidate)| {
+                        self.value(&name, &format!("{path}[{row}]"), *query, &candidate, 0.0)
+                    })
+                    .collect();
+                array(&field.name, rows)
+            }
         }
+    }
+
+    fn value(
+        &mut self,
+        name: &str,
+        path: &str,
+        query: usize,
+        candidate: &Candidate,
+        runner_up: f64,
+    ) -> ExtractedField {
+        let features = Features::new(
+            self.reader.document,
+            &self.plan.queries[query],
+            candidate,
+            runner_up,
+        );
+        let field = extracted(self.reader.document, name, candidate, confidence(&features));
+        self.features.push((path.to_owned(), features));
+        field
     }
 }
 

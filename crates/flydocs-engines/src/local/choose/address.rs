@@ -30,7 +30,11 @@ pub(crate) fn addresses(
             .fold(0.0, f64::max);
         candidate.evidence.form = shape;
         candidate.score *= 0.3 + 0.7 * shape;
-        if !candidate.text.chars().any(|c| c.is_ascii_digit()) || candidate.text.starts_with(|c: char| c.is_lowercase() || c == '(') {
+        if !candidate.text.chars().any(|c| c.is_ascii_digit())
+            || candidate
+                .text
+                .starts_with(|c: char| c.is_lowercase() || c == '(')
+        {
             candidate.score *= 0.3;
         }
         cut(document, &mut candidate);

@@ -7,19 +7,14 @@ use super::{
     candidate::{Candidate, Evidence, Place},
 };
 use crate::local::{
-    label::{Label, Query},
+    label::Label,
     layout::Span,
     recognise::{Tick, tick_of},
     text::fold,
 };
 
 /// Candidates for a boolean. A label without any mark near it says "not ticked", weakly.
-pub(crate) fn booleans(
-    reader: &Reader<'_>,
-    index: usize,
-    query: &Query,
-    found: &mut Vec<Candidate>,
-) {
+pub(crate) fn booleans(reader: &Reader<'_>, index: usize, found: &mut Vec<Candidate>) {
     let document = reader.document;
     for label in reader.labels.of_query[index].iter().take(6) {
         let strength = label.strength();

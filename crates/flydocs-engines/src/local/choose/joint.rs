@@ -42,10 +42,13 @@ impl Choice {
 /// The score below which nothing is answered.
 fn threshold(kind: Kind) -> f64 {
     match kind {
-        Kind::Text => 0.3,
         Kind::Boolean => 0.2,
-        Kind::Amount | Kind::Integer | Kind::Percent => 0.33,
-        Kind::Vat | Kind::TaxNumber | Kind::Identifier => 0.33,
+        Kind::Amount
+        | Kind::Integer
+        | Kind::Percent
+        | Kind::Vat
+        | Kind::TaxNumber
+        | Kind::Identifier => 0.33,
         Kind::Date => 0.31,
         _ => 0.3,
     }

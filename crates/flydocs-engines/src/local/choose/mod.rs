@@ -20,5 +20,5 @@ pub(crate) use joint::{Choice, choose};
 pub(crate) use plan::{Node, Plan};
 pub(crate) use prose::contract_parties;
 pub(crate) use reader::Reader;
-pub(crate) use scalar::{candidates, order_of, text as text_candidates};
-pub(crate) use table::{Cell, read_rows};
+pub(crate) use scalar::{order_of, text as text_candidates};
+pub(crate) use table::read_rows;

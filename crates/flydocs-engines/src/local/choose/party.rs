@@ -48,7 +48,10 @@ pub(crate) fn parties(
             && let Some(name) = repaired(&candidate.text)
         {
             candidate.value = FieldValue::String(name);
-            candidate.evidence.notes.push("a misread legal form was put right");
+            candidate
+                .evidence
+                .notes
+                .push("a misread legal form was put right");
         }
     }
 }
@@ -217,10 +220,15 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
             if address_line(&printed).score() > 0.55 && !legal {
                 score *= 0.45;
             }
-            if reader.labels.covered[span.first] || reader.headings.contains(&span.first) || is_title(&printed) {
+            if reader.labels.covered[span.first]
+                || reader.headings.contains(&span.first)
+                || is_title(&printed)
+            {
                 score *= 0.3;
             }
-            if !printed.starts_with(char::is_alphanumeric) && !printed.starts_with(['(', '"', '„', '“']) {
+            if !printed.starts_with(char::is_alphanumeric)
+                && !printed.starts_with(['(', '"', '„', '“'])
+            {
                 score *= 0.5;
             }
             if followed_by_address(document, run) {
@@ -243,7 +251,11 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
                 spans = vec![part];
                 score += 0.05;
             }
-            if reader.lexicon.get("seller").is_some_and(|(r, _)| reader.sections.of(r).next().is_some()) {
+            if reader
+                .lexicon
+                .get("seller")
+                .is_some_and(|(r, _)| reader.sections.of(r).next().is_some())
+            {
                 score *= 0.55;
             }
             let evidence = Evidence::unlabelled(Place::Unlabelled, organisation_score(&printed));
@@ -283,6 +295,48 @@ fn without_title(document: &Document, span: Span) -> Span {
     out
 }
 
+/// Words of titles of documents.
+const TITLES: &[&str] = &[
+    "invoice",
+    "tax",
+    "receipt",
+    "bill",
+    "rechnung",
+    "facture",
+    "factura",
+    "fattura",
+    "factuur",
+    "statement",
+    "simplified",
+    "original",
+    "copy",
+    "page",
+    "seite",
+    "retail",
+    "payment",
+    "credit",
+    "note",
+    "cash",
+    "order",
+    "quotation",
+    "date",
+    "datum",
+    "form",
+    "document",
+    "welcome",
+    "thank",
+    "you",
+    "duplicate",
+    "official",
+    "project",
+    "sample",
+    "exhibit",
+    "agreement",
+    "handelsrechnung",
+    "gutschrift",
+    "beleg",
+];
+
 /// Words that name the kind of a document and not a party.
 fn is_title(text: &str) -> bool {
     let folded = fold(text);
@@ -290,46 +344,6 @@ fn is_title(text: &str) -> bool {
         .split(|c: char| !c.is_alphanumeric())
         .filter(|w| !w.is_empty())
         .collect();
-    const TITLES: &[&str] = &[
-        "invoice",
-        "tax",
-        "receipt",
-        "bill",
-        "rechnung",
-        "facture",
-        "factura",
-        "fattura",
-        "factuur",
-        "statement",
-        "simplified",
-        "original",
-        "copy",
-        "page",
-        "seite",
-        "retail",
-        "payment",
-        "credit",
-        "note",
-        "cash",
-        "order",
-        "quotation",
-        "date",
-        "datum",
-        "form",
-        "document",
-        "welcome",
-        "thank",
-        "you",
-        "duplicate",
-        "official",
-        "project",
-        "sample",
-        "exhibit",
-        "agreement",
-        "handelsrechnung",
-        "gutschrift",
-        "beleg",
-    ];
     !words.is_empty() && words.iter().filter(|w| TITLES.contains(w)).count() * 2 > words.len()
 }
 
@@ -413,7 +427,12 @@ fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
             break;
         }
         let printed = document.text(run.tokens.clone());
-        if reader.labels.covered[run.tokens.start] || reader.headings.contains(&run.tokens.start) || is_title(&printed) || printed.contains('@') || name_shape(&printed) < 0.2 && address_line(&printed).score() < 0.3 {
+        if reader.labels.covered[run.tokens.start]
+            || reader.headings.contains(&run.tokens.start)
+            || is_title(&printed)
+            || printed.contains('@')
+            || name_shape(&printed) < 0.2 && address_line(&printed).score() < 0.3
+        {
             break;
         }
         lines.push(above);
@@ -433,14 +452,19 @@ fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
     if y > 0.08 && (x < 0.3 || x > 0.45 && y > 0.12) {
         score += 0.1;
     }
-    let contact = document.rows_below(document.runs[place].row).take(3).any(|row| {
-        document.rows[row].runs.clone().any(|r| {
-            let r = &document.runs[r];
-            let folded = fold(&document.text(r.tokens.clone()));
-            (r.rect.xmin - run.rect.xmin).abs() < em
-                && ["tel", "fon", "fax", "phone", "www", "http", "hra", "hrb"].iter().any(|w| folded.starts_with(w))
-        })
-    });
+    let contact = document
+        .rows_below(document.runs[place].row)
+        .take(3)
+        .any(|row| {
+            document.rows[row].runs.clone().any(|r| {
+                let r = &document.runs[r];
+                let folded = fold(&document.text(r.tokens.clone()));
+                (r.rect.xmin - run.rect.xmin).abs() < em
+                    && ["tel", "fon", "fax", "phone", "www", "http", "hra", "hrb"]
+                        .iter()
+                        .any(|w| folded.starts_with(w))
+            })
+        });
     if contact {
         score *= 0.6;
     }
@@ -448,15 +472,32 @@ fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
         && close > 0.5
         && reader.lexicon.concepts[role].name != "buyer"
     {
-        score *= if reader.lexicon.concepts[role].name == "delivery_party" { 0.85 } else { 0.4 };
+        score *= if reader.lexicon.concepts[role].name == "delivery_party" {
+            0.85
+        } else {
+            0.4
+        };
     }
-    if reader.lexicon.get("buyer").is_some_and(|(r, _)| reader.sections.of(r).next().is_some()) {
+    if reader
+        .lexicon
+        .get("buyer")
+        .is_some_and(|(r, _)| reader.sections.of(r).next().is_some())
+    {
         score *= 0.6;
     }
     let mut spans = vec![span];
-    if matches!(fold(&printed).as_str(), "herr" | "herrn" | "frau" | "firma" | "mr" | "mrs") && lines.len() > 2 {
+    if matches!(
+        fold(&printed).as_str(),
+        "herr" | "herrn" | "frau" | "firma" | "mr" | "mrs"
+    ) && lines.len() > 2
+    {
         let next = &document.runs[lines[lines.len() - 2]];
-        spans.extend(super::text::trimmed(document, next.tokens.start, 0, next.tokens.end - 1));
+        spans.extend(super::text::trimmed(
+            document,
+            next.tokens.start,
+            0,
+            next.tokens.end - 1,
+        ));
     }
     found.extend(Candidate::text(
         document,
@@ -467,13 +508,22 @@ fn window_above(reader: &Reader<'_>, place: usize, found: &mut Vec<Candidate>) {
 }
 
 /// The run right above with the same left edge.
-fn line_above(document: &Document, row: usize, rect: &flydocs_contract::Rect, em: f64) -> Option<usize> {
+fn line_above(
+    document: &Document,
+    row: usize,
+    rect: &flydocs_contract::Rect,
+    em: f64,
+) -> Option<usize> {
     let page = &document.pages[document.rows[row].page];
     for above in (page.rows.start..row).rev().take(4) {
         for run in document.rows[above].runs.clone() {
             let r = &document.runs[run].rect;
             let white = rect.ymin - r.ymax;
-            if (r.xmin - rect.xmin).abs() < 0.8 * em && white < 2.6 * em && white > -0.5 * em && r.ymin < rect.ymin - 0.4 * em {
+            if (r.xmin - rect.xmin).abs() < 0.8 * em
+                && white < 2.6 * em
+                && white > -0.5 * em
+                && r.ymin < rect.ymin - 0.4 * em
+            {
                 return Some(run);
             }
         }

@@ -17,6 +17,18 @@ pub(crate) enum Node<'a> {
     List(&'a Field, usize),
 }
 
+impl Node<'_> {
+    /// The name of its field.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Leaf(field, _)
+            | Self::Object(field, _)
+            | Self::Table(field, _)
+            | Self::List(field, _) => &field.name,
+        }
+    }
+}
+
 /// All groups with their nodes, and the queries of all leaves.
 #[derive(Debug, Default)]
 pub(crate) struct Plan<'a> {

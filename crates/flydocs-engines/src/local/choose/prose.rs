@@ -146,7 +146,12 @@ fn effective_date(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
         let lead = lower_before(text, date.range.start, 90);
         let tail = lower_after(text, date.range.end, 60);
         let mut score: f64 = 0.3 - 0.01 * nth as f64;
-        if date.range.start < text.len() / 8 && (lead.contains("made") || lead.contains("dated") || lead.contains("as of") || lead.contains("entered")) {
+        if date.range.start < text.len() / 8
+            && (lead.contains("made")
+                || lead.contains("dated")
+                || lead.contains("as of")
+                || lead.contains("entered"))
+        {
             score += 0.2;
         }
         if lead.trim_end().ends_with("as of")
@@ -354,7 +359,7 @@ fn names_of(window: &str) -> Vec<Range<usize>> {
         let first = names.is_empty();
         let joined = lead.trim_end().ends_with("and")
             || lead.trim_end().ends_with(';')
-            || lead.trim_end().ends_with("&");
+            || lead.trim_end().ends_with('&');
         let skip = if first { range.start > 40 } else { !joined };
         if skip {
             if first {

@@ -30,15 +30,26 @@ const fn kin(kind: Kind, concept: ConceptKind) -> bool {
 /// The bare numbers right before a label of the schema.
 fn ordinals(document: &Document, labels: &Labels) -> HashSet<usize> {
     let mut found = HashSet::new();
-    for label in labels.of_query.iter().flatten().filter(|l| l.letters > 4 && l.strength() > 0.3) {
+    for label in labels
+        .of_query
+        .iter()
+        .flatten()
+        .filter(|l| l.letters > 4 && l.strength() > 0.3)
+    {
         let first = label.first().first;
         let Some(at) = first.checked_sub(1).filter(|_| label.first().head == 0) else {
             continue;
         };
         let (token, head) = (&document.tokens[at], &document.tokens[first]);
         let bare = token.text.trim_end_matches(['.', ')']);
-        let number = !bare.is_empty() && bare.len() <= 3 && bare.chars().all(|c| c.is_ascii_alphanumeric()) && bare.starts_with(|c: char| c.is_ascii_digit());
-        if number && token.row == head.row && head.rect.xmin - token.rect.xmax < 2.5 * document.em(at) {
+        let number = !bare.is_empty()
+            && bare.len() <= 3
+            && bare.chars().all(|c| c.is_ascii_alphanumeric())
+            && bare.starts_with(|c: char| c.is_ascii_digit());
+        if number
+            && token.row == head.row
+            && head.rect.xmin - token.rect.xmax < 2.5 * document.em(at)
+        {
             found.insert(at);
         }
     }
@@ -58,7 +69,11 @@ fn header_rows(document: &Document, lexicon: &Lexicon, labels: &Labels) -> HashS
             columns.entry(row).or_default().insert(label.first().first);
         }
     }
-    columns.into_iter().filter(|(_, labels)| labels.len() >= 3).map(|(row, _)| row).collect()
+    columns
+        .into_iter()
+        .filter(|(_, labels)| labels.len() >= 3)
+        .map(|(row, _)| row)
+        .collect()
 }
 
 /// The words of the labels of parties that stand as headings.
@@ -103,7 +118,14 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     /// Gathers what the labels say about the document.
-    pub(crate) fn new(document: &'a Document, lexicon: &'static Lexicon, labels: &'a Labels, pool: &'a Pool, order: DayOrder, asked: Vec<&'static str>) -> Self {
+    pub(crate) fn new(
+        document: &'a Document,
+        lexicon: &'static Lexicon,
+        labels: &'a Labels,
+        pool: &'a Pool,
+        order: DayOrder,
+        asked: Vec<&'static str>,
+    ) -> Self {
         let mut introduced: HashMap<usize, Vec<usize>> = HashMap::new();
         for (concept, found) in labels.of_concept.iter().enumerate() {
             for label in found.iter().filter(|l| !l.hidden && l.strength() > 0.5) {
@@ -182,7 +204,10 @@ impl<'a> Reader<'a> {
                 && date.first - l.last().last < 9
                 && self.document.tokens[l.first().first].run == self.document.rows[row].runs.start
                 && (l.last().last + 1..date.first).any(|t| {
-                    self.document.tokens[t].text.chars().any(|c| c.is_ascii_digit())
+                    self.document.tokens[t]
+                        .text
+                        .chars()
+                        .any(|c| c.is_ascii_digit())
                 })
         })
     }

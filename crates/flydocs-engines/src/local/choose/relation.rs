@@ -64,7 +64,11 @@ fn right(
     em: f64,
 ) -> Option<f64> {
     let row = document.tokens[span.first].row;
-    let last = label.parts.iter().rev().find(|p| document.tokens[p.last].row == row)?;
+    let last = label
+        .parts
+        .iter()
+        .rev()
+        .find(|p| document.tokens[p.last].row == row)?;
     let after = (span.first, span.head) >= (last.last, last.tail);
     if !after {
         return None;
@@ -81,9 +85,7 @@ fn right(
         if labels.covered[at] && letters > 1 {
             crossed = true;
         }
-        if letters > 1 && !digits {
-            words += 1;
-        } else if digits {
+        if letters > 1 || digits {
             words += 1;
         }
     }
@@ -107,7 +109,7 @@ fn below(
     em: f64,
 ) -> Option<f64> {
     let drop = (rect.ymin - label.rect.ymax) / em;
-    if drop > 14.0 || drop < -0.8 {
+    if !(-0.8..=14.0).contains(&drop) {
         return None;
     }
     let run = &document.runs[document.tokens[label.first().first].run];

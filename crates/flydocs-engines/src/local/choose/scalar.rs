@@ -74,7 +74,7 @@ pub(crate) fn candidates(
             }
         }
         Kind::Address => addresses(reader, index, query, &mut found),
-        Kind::Boolean => booleans(reader, index, query, &mut found),
+        Kind::Boolean => booleans(reader, index, &mut found),
         Kind::Choice => choices(reader, index, field, query, &mut found),
         Kind::Text => {
             sentences(reader, query, &mut found);
@@ -99,7 +99,11 @@ pub(crate) fn labelled(
 ) -> Option<(f64, Evidence)> {
     let (place, place_score) = relate(reader.document, reader.labels, label, span)?;
     let strength = label.strength();
-    let floor = if matches!(query.kind, Kind::Amount | Kind::Integer) { 0.2 } else { 0.45 };
+    let floor = if matches!(query.kind, Kind::Amount | Kind::Integer) {
+        0.2
+    } else {
+        0.45
+    };
     let mut score = strength * place_score * (floor + (1.0 - floor) * form);
     let mut notes = Vec::new();
     if let Some(role) = query.role {
@@ -172,7 +176,9 @@ fn dates(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Candi
         let iso = FieldValue::String(value.format("%Y-%m-%d").to_string());
         let spans = vec![date.span];
         for label in &reader.labels.of_query[index] {
-            if let Some((mut score, evidence)) = labelled(reader, query, label, &date.span, date.form) {
+            if let Some((mut score, evidence)) =
+                labelled(reader, query, label, &date.span, date.form)
+            {
                 // "of", "vom", "le" and their like are no labels by themselves.
                 if label.letters < 4 && !label.closed {
                     score *= 0.55;
@@ -193,7 +199,13 @@ fn dates(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Candi
             evidence.label = Some(label.first().text(reader.document));
             evidence.label_strength = 0.8;
             evidence.notes.push("follows the number of the document");
-            found.extend(Candidate::new(reader.document, spans.clone(), iso.clone(), 0.86 * date.form, evidence));
+            found.extend(Candidate::new(
+                reader.document,
+                spans.clone(),
+                iso.clone(),
+                0.86 * date.form,
+                evidence,
+            ));
         }
         if matches!(concept, "issue_date" | "effective_date") && !query.quoted && date.form > 0.4 {
             let first = if nth == 0 {
@@ -239,14 +251,16 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
             continue;
         }
         // A year that stands alone is seldom an amount.
-        if a.currency.is_none() && a.decimals == 0 && (1990.0..=2040.0).contains(&a.value) && !integer {
+        if a.currency.is_none()
+            && a.decimals == 0
+            && (1990.0..=2040.0).contains(&a.value)
+            && !integer
+        {
             form *= 0.55;
         }
-        if query.kind == Kind::Integer || !money {
-            if a.currency.is_none() && a.decimals == 0 {
-                // A whole number is as good as one with cents when no money is asked for.
-                form = 0.9 * (form / 0.6).min(1.0);
-            }
+        if (query.kind == Kind::Integer || !money) && a.currency.is_none() && a.decimals == 0 {
+            // A whole number is as good as one with cents when no money is asked for.
+            form = 0.9 * (form / 0.6).min(1.0);
         }
         let value = number(a.value, integer);
         let row = document.tokens[amount.span.first].row;
@@ -274,7 +288,11 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
                     evidence.place = Place::Column;
                 } else {
                     let header = document.tokens[label.first().first].row;
-                    score *= if reader.header_rows.contains(&header) { 0.6 } else { 0.85 };
+                    score *= if reader.header_rows.contains(&header) {
+                        0.6
+                    } else {
+                        0.85
+                    };
                 }
             }
             if money && a.currency.is_some() {
@@ -283,17 +301,33 @@ fn amounts(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec<Can
             if money && a.value < 0.0 {
                 score *= 0.7;
             }
-            found.extend(Candidate::new(document, vec![amount.span], value.clone(), score, evidence));
+            found.extend(Candidate::new(
+                document,
+                vec![amount.span],
+                value.clone(),
+                score,
+                evidence,
+            ));
         }
         if query.concept_name() == "total" && amount.form > 0.4 && a.value > 0.0 {
             for (name, weight) in [("net_total", 0.5), ("amount_due", 0.62)] {
-                if reader.asked.iter().any(|asked| *asked == name) && name == "net_total" {
+                if name == "net_total" && reader.asked.contains(&name) {
                     continue;
                 }
-                let Some((concept, _)) = reader.lexicon.get(name) else { continue };
+                let Some((concept, _)) = reader.lexicon.get(name) else {
+                    continue;
+                };
                 for label in reader.labels.of_concept[concept].iter().take(12) {
-                    if let Some((score, evidence)) = labelled(reader, query, label, &amount.span, form) {
-                        found.extend(Candidate::new(document, vec![amount.span], value.clone(), weight * score, evidence));
+                    if let Some((score, evidence)) =
+                        labelled(reader, query, label, &amount.span, form)
+                    {
+                        found.extend(Candidate::new(
+                            document,
+                            vec![amount.span],
+                            value.clone(),
+                            weight * score,
+                            evidence,
+                        ));
                     }
                 }
             }
@@ -311,13 +345,20 @@ fn change_given(reader: &Reader<'_>, found: &mut [Candidate]) {
             return Vec::new();
         };
         let mut values = Vec::new();
-        for label in reader.labels.of_concept[concept].iter().filter(|l| !l.hidden && l.opens).take(6) {
+        for label in reader.labels.of_concept[concept]
+            .iter()
+            .filter(|l| !l.hidden && l.opens)
+            .take(6)
+        {
             let best = reader
                 .pool
                 .amounts
                 .iter()
                 .filter(|a| a.form > 0.3 && a.value.decimals == 2)
-                .filter_map(|a| relate(reader.document, reader.labels, label, &a.span).map(|(place, s)| (place, s, a)))
+                .filter_map(|a| {
+                    relate(reader.document, reader.labels, label, &a.span)
+                        .map(|(place, s)| (place, s, a))
+                })
                 .filter(|(place, s, _)| *place == Place::Right && *s > 0.3)
                 .max_by(|a, b| a.1.total_cmp(&b.1));
             values.extend(best.map(|(_, _, a)| a.value.value));
@@ -327,16 +368,25 @@ fn change_given(reader: &Reader<'_>, found: &mut [Candidate]) {
     let (given, change) = (values("cash_given"), values("change_given"));
     let paid: Vec<f64> = given
         .iter()
-        .flat_map(|g| change.iter().map(move |c| g - c).chain(change.is_empty().then_some(*g)))
+        .flat_map(|g| {
+            change
+                .iter()
+                .map(move |c| g - c)
+                .chain(change.is_empty().then_some(*g))
+        })
         .filter(|p| *p > 0.0)
         .collect();
     for candidate in found {
         if let Some(value) = super::arithmetic::value(candidate)
             && paid.iter().any(|p| (p - value).abs() < 0.006)
         {
-            candidate.score = (candidate.score + if change.is_empty() { 0.08 } else { 0.25 }).min(1.0);
+            candidate.score =
+                (candidate.score + if change.is_empty() { 0.08 } else { 0.25 }).min(1.0);
             candidate.evidence.checked = !change.is_empty();
-            candidate.evidence.notes.push("what was given less the change");
+            candidate
+                .evidence
+                .notes
+                .push("what was given less the change");
         }
     }
 }
@@ -427,7 +477,9 @@ fn identifiers(reader: &Reader<'_>, index: usize, query: &Query, found: &mut Vec
     for label in &reader.labels.of_query[index] {
         // The nearest word with a digit, and those that go on with it.
         for hit in &reader.pool.identifiers {
-            if document.tokens[hit.span.first].page != label.page || reader.ordinals.contains(&hit.span.first) {
+            if document.tokens[hit.span.first].page != label.page
+                || reader.ordinals.contains(&hit.span.first)
+            {
                 continue;
             }
             let Some((mut score, evidence)) = labelled(reader, query, label, &hit.span, hit.form)
@@ -651,8 +703,7 @@ pub(crate) fn order_of(
     }
     match country {
         Some("US" | "PH" | "FM" | "PW") => DayOrder::MonthFirst,
-        Some(_) => DayOrder::DayFirst,
         None if us_style => DayOrder::MonthFirst,
-        None => DayOrder::DayFirst,
+        _ => DayOrder::DayFirst,
     }
 }

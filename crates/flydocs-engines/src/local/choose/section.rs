@@ -1,5 +1,7 @@
 //! Which party a place is about: the nearest label of a party above it or on its row.
 
+use std::cmp::Ordering;
+
 use crate::local::{
     label::{ConceptKind, Label, Labels, Lexicon, Role},
     layout::{Document, Span},
@@ -37,11 +39,6 @@ impl Sections {
             .map(|(_, l)| l)
     }
 
-    /// Whether any party is labelled.
-    pub(crate) fn any(&self) -> bool {
-        !self.headings.is_empty()
-    }
-
     /// The party a place belongs to, and how closely (1 on the heading's row, less below it).
     pub(crate) fn role_at(&self, document: &Document, span: &Span) -> Option<(Role, f64)> {
         let token = &document.tokens[span.first];
@@ -52,22 +49,24 @@ impl Sections {
                 continue;
             }
             let row = document.tokens[label.first().first].row;
-            let (distance, close) = if row == token.row {
-                if token.rect.xmin < label.rect.xmin {
-                    continue;
+            let (distance, close) = match row.cmp(&token.row) {
+                Ordering::Equal => {
+                    if token.rect.xmin < label.rect.xmin {
+                        continue;
+                    }
+                    let gap = (token.rect.xmin - label.rect.xmax) / em;
+                    (0.05 * gap.max(0.0), 1.0)
                 }
-                let gap = (token.rect.xmin - label.rect.xmax) / em;
-                (0.05 * gap.max(0.0), 1.0)
-            } else if token.row > row {
-                let drop = (token.rect.ymin - label.rect.ymax) / em;
-                let aside = (label.rect.xmin - token.rect.xmin) / em;
-                if drop > 26.0 || aside > 3.0 {
-                    continue;
+                Ordering::Less => {
+                    let drop = (token.rect.ymin - label.rect.ymax) / em;
+                    let aside = (label.rect.xmin - token.rect.xmin) / em;
+                    if drop > 26.0 || aside > 3.0 {
+                        continue;
+                    }
+                    let sideways = ((token.rect.xmin - label.rect.xmax) / em).max(0.0);
+                    (drop + 0.25 * sideways, (1.0 - 0.025 * drop).max(0.3))
                 }
-                let sideways = ((token.rect.xmin - label.rect.xmax) / em).max(0.0);
-                (drop + 0.25 * sideways, (1.0 - 0.025 * drop).max(0.3))
-            } else {
-                continue;
+                Ordering::Greater => continue,
             };
             if best.is_none_or(|(d, _, _)| distance < d) {
                 best = Some((distance, *role, close));

@@ -86,7 +86,11 @@ fn same_columns(a: &Header, b: &Header) -> bool {
 }
 
 /// Every row (or two or three close rows) that names at least two of the columns.
-fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)], queries: &[Query]) -> Vec<Header> {
+fn headers(
+    reader: &Reader<'_>,
+    columns: &[(&Field, Option<usize>)],
+    queries: &[Query],
+) -> Vec<Header> {
     let document = reader.document;
     let mut headers = Vec::new();
     for (at, row) in document.rows.iter().enumerate() {
@@ -144,9 +148,16 @@ fn headers(reader: &Reader<'_>, columns: &[(&Field, Option<usize>)], queries: &[
                 asked: Some(*c),
                 rect: label.rect,
                 strength: strength.min(1.0),
-                label: label.parts.iter().map(|p| p.text(document)).collect::<Vec<_>>().join(" "),
+                label: label
+                    .parts
+                    .iter()
+                    .map(|p| p.text(document))
+                    .collect::<Vec<_>>()
+                    .join(" "),
                 numeric: columns[*c].1.is_some_and(|q| is_numeric(queries[q].kind)),
-                whole: columns[*c].1.is_some_and(|q| queries[q].kind == Kind::Integer),
+                whole: columns[*c]
+                    .1
+                    .is_some_and(|q| queries[q].kind == Kind::Integer),
             })
             .collect();
         // The other words of the header are columns too.
@@ -192,16 +203,32 @@ struct Item {
 
 impl Item {
     fn numbers(&self, header: &Header) -> usize {
-        self.cells.iter().zip(&header.columns).filter(|(cell, column)| cell.is_some() && column.numeric).count()
+        self.cells
+            .iter()
+            .zip(&header.columns)
+            .filter(|(cell, column)| cell.is_some() && column.numeric)
+            .count()
     }
 }
 
 /// Fills the rows under a header; also says whether the table ended on its page.
-fn fill(reader: &Reader<'_>, header: &Header, columns: &[(&Field, Option<usize>)], queries: &[Query]) -> (Vec<Vec<Cell>>, bool) {
+fn fill(
+    reader: &Reader<'_>,
+    header: &Header,
+    columns: &[(&Field, Option<usize>)],
+    queries: &[Query],
+) -> (Vec<Vec<Cell>>, bool) {
     let document = reader.document;
     let em = document.pages[header.page].em;
-    let text_column = header.columns.iter().position(|c| c.asked.is_some() && !c.numeric);
-    let wanted = header.columns.iter().filter(|c| c.asked.is_some() && c.numeric).count();
+    let text_column = header
+        .columns
+        .iter()
+        .position(|c| c.asked.is_some() && !c.numeric);
+    let wanted = header
+        .columns
+        .iter()
+        .filter(|c| c.asked.is_some() && c.numeric)
+        .count();
     let mut items: Vec<Item> = Vec::new();
     let mut ended = false;
     let mut bottom = header.bottom;
@@ -216,25 +243,48 @@ fn fill(reader: &Reader<'_>, header: &Header, columns: &[(&Field, Option<usize>)
         for run in r.runs.clone() {
             for (first, last) in pieces_of_run(reader, header, run) {
                 let rect = document.rect(first..last + 1);
-                let Some(at) = column_of(header, &rect) else { continue };
+                let Some(at) = column_of(header, &rect) else {
+                    continue;
+                };
                 let column = &header.columns[at];
                 if column.numeric || column.asked.is_none() {
                     filled.extend(numeric_cell(reader, column, first, last).map(|c| (at, c)));
                 } else if Some(at) == text_column {
                     if let Some(span) = trimmed(document, first, 0, last) {
                         words = Some(match words {
-                            Some(w) => Span { last: span.last, tail: span.tail, ..w },
+                            Some(w) => Span {
+                                last: span.last,
+                                tail: span.tail,
+                                ..w
+                            },
                             None => span,
                         });
                     }
                 } else if let Some(span) = trimmed(document, first, 0, last) {
-                    filled.extend(Candidate::text(document, vec![span], 0.7 * column.strength, evidence(column)).map(|c| (at, c)));
+                    filled.extend(
+                        Candidate::text(
+                            document,
+                            vec![span],
+                            0.7 * column.strength,
+                            evidence(column),
+                        )
+                        .map(|c| (at, c)),
+                    );
                 }
             }
         }
-        let numbers = filled.iter().filter(|(at, _)| header.columns[*at].numeric).count();
-        let clashes = items.last().is_some_and(|item| filled.iter().any(|(at, _)| header.columns[*at].numeric && item.cells[*at].is_some()));
-        let close = items.last().is_some_and(|item| (r.rect.ymin - item.top) / em < 2.6);
+        let numbers = filled
+            .iter()
+            .filter(|(at, _)| header.columns[*at].numeric)
+            .count();
+        let clashes = items.last().is_some_and(|item| {
+            filled
+                .iter()
+                .any(|(at, _)| header.columns[*at].numeric && item.cells[*at].is_some())
+        });
+        let close = items
+            .last()
+            .is_some_and(|item| (r.rect.ymin - item.top) / em < 2.6);
         if numbers > 0 && (clashes || !close) {
             items.push(Item {
                 cells: vec![None; header.columns.len()],
@@ -242,7 +292,9 @@ fn fill(reader: &Reader<'_>, header: &Header, columns: &[(&Field, Option<usize>)
                 top: r.rect.ymin,
             });
         }
-        let Some(item) = items.last_mut() else { continue };
+        let Some(item) = items.last_mut() else {
+            continue;
+        };
         if numbers > 0 {
             bottom = r.rect.ymax;
         }
@@ -270,17 +322,27 @@ fn fill(reader: &Reader<'_>, header: &Header, columns: &[(&Field, Option<usize>)
         }
     }
     let least = if wanted > 1 { 2 } else { 1 };
-    items.retain(|item| item.numbers(header) >= least || (item.numbers(header) > 0 && !item.text.is_empty() && items_are_sparse(wanted)));
+    items.retain(|item| {
+        item.numbers(header) >= least
+            || (item.numbers(header) > 0 && !item.text.is_empty() && items_are_sparse(wanted))
+    });
     if let Some(text_column) = text_column {
         for item in &mut items {
             if !item.text.is_empty() {
                 let column = &header.columns[text_column];
-                item.cells[text_column] = Candidate::text(document, std::mem::take(&mut item.text), 0.75 * column.strength, evidence(column));
+                item.cells[text_column] = Candidate::text(
+                    document,
+                    std::mem::take(&mut item.text),
+                    0.75 * column.strength,
+                    evidence(column),
+                );
             }
         }
     }
     let assignment = assign(header, columns, queries, &items);
-    let amount = columns.iter().position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == "line_amount"));
+    let amount = columns
+        .iter()
+        .position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == "line_amount"));
     let rows = items
         .into_iter()
         .map(|mut item| {
@@ -305,25 +367,43 @@ const fn items_are_sparse(wanted: usize) -> bool {
 
 /// Which header fills which column asked for. Where a price is known, quantity and amount are those columns whose
 /// numbers keep the product: "Amount" is the quantity in some tables.
-fn assign(header: &Header, columns: &[(&Field, Option<usize>)], queries: &[Query], items: &[Item]) -> Vec<Option<usize>> {
+fn assign(
+    header: &Header,
+    columns: &[(&Field, Option<usize>)],
+    queries: &[Query],
+    items: &[Item],
+) -> Vec<Option<usize>> {
     let mut assignment: Vec<Option<usize>> = (0..columns.len())
         .map(|asked| header.columns.iter().position(|c| c.asked == Some(asked)))
         .collect();
-    let at = |name: &str| columns.iter().position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == name));
-    let (Some(quantity), Some(price), Some(amount)) = (at("quantity"), at("unit_price"), at("line_amount")) else {
+    let at = |name: &str| {
+        columns
+            .iter()
+            .position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == name))
+    };
+    let (Some(quantity), Some(price), Some(amount)) =
+        (at("quantity"), at("unit_price"), at("line_amount"))
+    else {
         return assignment;
     };
     let keeps = |q: usize, p: usize, a: usize| {
-        let value = |item: &Item, at: usize| item.cells[at].as_ref().and_then(super::arithmetic::value);
+        let value =
+            |item: &Item, at: usize| item.cells[at].as_ref().and_then(super::arithmetic::value);
         items
             .iter()
-            .filter(|item| match (value(item, q), value(item, p), value(item, a)) {
-                (Some(q), Some(p), Some(a)) => a > 0.0 && (q * p - a).abs() <= 0.011 + 0.002 * a.abs(),
-                _ => false,
-            })
+            .filter(
+                |item| match (value(item, q), value(item, p), value(item, a)) {
+                    (Some(q), Some(p), Some(a)) => {
+                        a > 0.0 && (q * p - a).abs() <= 0.011 + 0.002 * a.abs()
+                    }
+                    _ => false,
+                },
+            )
             .count()
     };
-    let Some(p) = assignment[price] else { return assignment };
+    let Some(p) = assignment[price] else {
+        return assignment;
+    };
     let now = match (assignment[quantity], assignment[amount]) {
         (Some(q), Some(a)) => keeps(q, p, a),
         _ => 0,
@@ -331,7 +411,12 @@ fn assign(header: &Header, columns: &[(&Field, Option<usize>)], queries: &[Query
     let mut best = (now, assignment[quantity], assignment[amount]);
     for q in 0..header.columns.len() {
         for a in 0..header.columns.len() {
-            if q == a || q == p || a == p || header.columns[q].label_is_text() || header.columns[a].label_is_text() {
+            if q == a
+                || q == p
+                || a == p
+                || header.columns[q].label_is_text()
+                || header.columns[a].label_is_text()
+            {
                 continue;
             }
             let kept = keeps(q, p, a);
@@ -378,7 +463,7 @@ fn pieces_of_run(reader: &Reader<'_>, header: &Header, run: usize) -> Vec<(usize
                             .chars()
                             .any(|c| c.is_ascii_digit()) =>
             {
-                *last = at
+                *last = at;
             }
             _ => parts.push((at, at, column)),
         }
@@ -415,7 +500,12 @@ fn column_of(header: &Header, rect: &Rect) -> Option<usize> {
     Some(best.0)
 }
 
-fn numeric_cell(reader: &Reader<'_>, column: &Column, first: usize, last: usize) -> Option<Candidate> {
+fn numeric_cell(
+    reader: &Reader<'_>,
+    column: &Column,
+    first: usize,
+    last: usize,
+) -> Option<Candidate> {
     let hit = reader
         .pool
         .amounts

@@ -80,7 +80,11 @@ pub(crate) fn text_values(
 ) -> Vec<(Vec<Span>, Place, f64)> {
     let mut values = Vec::new();
     // A label of several lines has its value beside any of them.
-    let beside = label.parts.iter().rev().find_map(|part| right_of(document, stops, label, part, lines));
+    let beside = label
+        .parts
+        .iter()
+        .rev()
+        .find_map(|part| right_of(document, stops, label, part, lines));
     if let Some((spans, score)) = beside {
         values.push((spans, Place::Right, score));
     }
@@ -100,7 +104,13 @@ pub(crate) fn text_values(
     values
 }
 
-fn right_of(document: &Document, stops: &Stops, label: &Label, last: &Span, lines: usize) -> Option<(Vec<Span>, f64)> {
+fn right_of(
+    document: &Document,
+    stops: &Stops,
+    label: &Label,
+    last: &Span,
+    lines: usize,
+) -> Option<(Vec<Span>, f64)> {
     let row = document.tokens[last.last].row;
     let em = document.em(last.last);
     let end_of_row = document.rows[row].tokens.end;
@@ -153,7 +163,9 @@ fn right_of(document: &Document, stops: &Stops, label: &Label, last: &Span, line
         let starts_run = token.run != previous.run;
         // A sign of money before an empty stretch of the line goes on.
         let signs = from.is_some_and(|(first, _)| {
-            !document.tokens[first..at].iter().any(|t| t.text.chars().any(char::is_alphanumeric))
+            !document.tokens[first..at]
+                .iter()
+                .any(|t| t.text.chars().any(char::is_alphanumeric))
         });
         if starts_run && gap > if signs { 14.0 } else { 3.5 } {
             break;
@@ -188,7 +200,9 @@ fn level_with(document: &Document, stops: &Stops, label: &Label) -> Option<(Vec<
             }
             let gap = (r.rect.xmin - label.rect.xmax) / em;
             let owned = document.rows[other].tokens.clone().any(|t| {
-                stops.at(t) && document.tokens[t].rect.xmin < r.rect.xmin + 0.1 && document.tokens[t].rect.xmax > label.rect.xmax - 8.0 * em
+                stops.at(t)
+                    && document.tokens[t].rect.xmin < r.rect.xmin + 0.1
+                    && document.tokens[t].rect.xmax > label.rect.xmax - 8.0 * em
             }) || document.rows[row].tokens.clone().any(|t| {
                 t > last.last && stops.at(t) && document.tokens[t].rect.xmin < r.rect.xmax
             });
@@ -288,7 +302,8 @@ fn below(
         let mut hit = None;
         for r in document.rows[below].runs.clone() {
             let candidate = &document.runs[r];
-            let under = candidate.rect.xmin < label.rect.xmax && label.rect.xmin < candidate.rect.xmax;
+            let under =
+                candidate.rect.xmin < label.rect.xmax && label.rect.xmin < candidate.rect.xmax;
             let inside = (candidate.rect.xmin >= left || under) && candidate.rect.xmin < right;
             if inside && candidate.rect.ymin > label.rect.ymin + 0.4 * em {
                 hit = Some(candidate);
@@ -304,7 +319,9 @@ fn below(
         let explains = spans.is_empty()
             && drop < 0.7
             && candidate.tokens.len() > 1
-            && document.tokens[candidate.tokens.start].text.starts_with(char::is_lowercase)
+            && document.tokens[candidate.tokens.start]
+                .text
+                .starts_with(char::is_lowercase)
             && !document.tokens[run.tokens.end - 1].text.ends_with(':');
         if explains {
             bottom = candidate.rect.ymax;

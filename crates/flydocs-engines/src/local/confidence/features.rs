@@ -29,6 +29,15 @@ pub(crate) const NAMES: [&str; 14] = [
 pub(crate) struct Features(pub(crate) [f64; 14]);
 
 impl Features {
+    /// The chance that a recognised word of the value was misread.
+    pub(crate) const fn doubt(&self) -> f64 {
+        self.0[8]
+    }
+
+    /// Each with its name.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, f64)> + '_ {
+        NAMES.into_iter().zip(self.0)
+    }
     /// Of a chosen candidate; `runner_up` is the score of the best other value.
     pub(crate) fn new(
         document: &Document,
@@ -42,8 +51,8 @@ impl Features {
             - candidate
                 .spans
                 .iter()
-                .map(|s| s.confidence(document))
-                .fold(1.0, f64::min);
+                .map(|s| s.certainty(document))
+                .product::<f64>();
         Self([
             1.0,
             candidate.score.min(1.0),

@@ -97,15 +97,17 @@ pub(crate) fn find_labels(document: &Document, lexicon: &Lexicon, queries: &[Que
             partial: true,
         })
         .collect();
-    targets.extend(lexicon.concepts.iter().enumerate().map(|(at, c)| Target {
-        phrases: c
-            .labels
-            .iter()
-            .map(|l| (l.as_slice(), 0.95))
-            .chain(c.weak.iter().map(|l| (l.as_slice(), 0.7)))
-            .collect(),
-        concept: Some(at),
-        partial: false,
+    targets.extend(lexicon.concepts.iter().enumerate().map(|(at, c)| {
+        Target {
+            phrases: c
+                .labels
+                .iter()
+                .map(|l| (l.as_slice(), 0.95))
+                .chain(c.weak.iter().map(|l| (l.as_slice(), 0.7)))
+                .collect(),
+            concept: Some(at),
+            partial: false,
+        }
     }));
     let mut found = search(document, &targets);
     hide(&mut found, &targets, document.tokens.len());
@@ -197,17 +199,14 @@ fn attempt(
     let mut at = start;
     let mut missed = 0;
     for word in &words[1..] {
-        match step(document, at, word) {
-            Some((next, score)) => {
-                matched += length(word) * score;
-                places.push(next);
-                at = next;
-            }
-            None => {
-                missed += 1;
-                if !targets[target].partial || words.len() < 3 {
-                    return;
-                }
+        if let Some((next, score)) = step(document, at, word) {
+            matched += length(word) * score;
+            places.push(next);
+            at = next;
+        } else {
+            missed += 1;
+            if !targets[target].partial || words.len() < 3 {
+                return;
             }
         }
     }
@@ -398,7 +397,8 @@ fn surroundings(document: &Document, parts: &[Span]) -> (f64, bool, bool) {
         .text
         .get(last.tail..)
         .unwrap_or_default();
-    let mut closed = tail.contains([':', '-', '#', '.', ',']) || last.last + 1 >= end_run.tokens.end;
+    let mut closed =
+        tail.contains([':', '-', '#', '.', ',']) || last.last + 1 >= end_run.tokens.end;
     let mut after = words(tail.split(':').next().unwrap_or_default());
     if !tail.contains(':') {
         for at in last.last + 1..end_run.tokens.end {

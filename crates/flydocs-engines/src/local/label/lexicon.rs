@@ -130,7 +130,11 @@ impl Lexicon {
                 _ if key.len() == 2 => {
                     for part in rest.split(" | ") {
                         let phrase = phrase_pieces(part);
-                        let list = if part.starts_with('~') { &mut concept.weak } else { &mut concept.labels };
+                        let list = if part.starts_with('~') {
+                            &mut concept.weak
+                        } else {
+                            &mut concept.labels
+                        };
                         if !phrase.is_empty() && !list.contains(&phrase) {
                             list.push(phrase);
                         }

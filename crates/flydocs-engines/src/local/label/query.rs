@@ -128,7 +128,10 @@ pub(crate) fn query_of(field: &Field, groups: &[&str]) -> Query {
                 | ConceptKind::Address
         )
     };
-    if concept.and_then(|at| lexicon.concepts.get(at)).is_some_and(|c| !of_parties(c)) {
+    if concept
+        .and_then(|at| lexicon.concepts.get(at))
+        .is_some_and(|c| !of_parties(c))
+    {
         role = None;
     }
     concept = concept.filter(|at| lexicon.concepts.get(*at).is_some_and(|c| fits(c, field)));
@@ -214,10 +217,7 @@ pub(crate) fn column_query_of(field: &Field) -> Query {
     query.role = None;
     query.kind = kind_of(field, Some(concept), &words, query.quoted);
     if !query.quoted {
-        query.phrases = vec![Phrase {
-            words: words.clone(),
-            weight: 1.0,
-        }];
+        query.phrases = vec![Phrase { words, weight: 1.0 }];
         for (list, weight) in [(&concept.labels, 0.95), (&concept.names, 0.85)] {
             for phrase in list {
                 if !query.phrases.iter().any(|p| p.words == *phrase) {

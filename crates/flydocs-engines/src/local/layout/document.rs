@@ -4,7 +4,7 @@ use std::{ops::Range, sync::Arc};
 
 use flydocs_contract::{PageWords, Rect, WordSource};
 
-use super::{blocks::Block, blocks_of, rows::build_page};
+use super::rows::build_page;
 use crate::local::text::{Piece, pieces_of};
 
 /// A word. Its box is in the unit of the page, so that distances mean the same in both directions.
@@ -78,7 +78,6 @@ pub(crate) struct Document {
     pub tokens: Vec<Token>,
     pub rows: Vec<Row>,
     pub runs: Vec<Run>,
-    pub blocks: Vec<Block>,
 }
 
 impl Document {
@@ -88,7 +87,6 @@ impl Document {
         for page in pages {
             build_page(&mut document, page);
         }
-        document.blocks = blocks_of(&document);
         document
     }
 

@@ -29,7 +29,11 @@ pub(super) fn build_page(document: &mut Document, words: &PageWords) {
         .collect();
     let em = usual_height(&tokens).unwrap_or(height / 70.0);
     let first_row = document.rows.len();
-    let tilt = if words.source == WordSource::Ocr { tilt_of(words) } else { 0.0 };
+    let tilt = if words.source == WordSource::Ocr {
+        tilt_of(words)
+    } else {
+        0.0
+    };
     let rows = group(&mut tokens, em, tilt);
     let gap = usual_gap(&rows, em, words.source);
     let rulings: Vec<Rect> = words

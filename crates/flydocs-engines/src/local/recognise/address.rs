@@ -212,12 +212,12 @@ static POST_BOX: LazyLock<Regex> =
     LazyLock::new(|| expression(r"(?i)\bp\.? ?o\.? ?box|postfach|boite postale|\bapartado\b"));
 
 /// A postal code of a text.
-pub(crate) fn postal_code(text: &str) -> Option<std::ops::Range<usize>> {
+fn postal_code(text: &str) -> Option<std::ops::Range<usize>> {
     POSTAL.find_iter(text).map(|m| m.range()).next()
 }
 
 /// Whether a folded word names a kind of street or building.
-pub(crate) fn is_street_word(word: &str) -> bool {
+fn is_street_word(word: &str) -> bool {
     STREET_WORDS.contains(&word)
         || (word.len() > 6
             && [

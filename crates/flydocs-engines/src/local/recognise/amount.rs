@@ -36,7 +36,9 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 static SPACED: LazyLock<Regex> = LazyLock::new(|| {
-    expression(r"\d{1,3}(?:[.,'’]\d{3})+[.,] ?\d{2}\b|\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d{1,4})?\b|\d{1,5}[.,] \d{2}\b|\d+[.,]\d{1,6}|\d+|[.,]\d{2}\b")
+    expression(
+        r"\d{1,3}(?:[.,'’]\d{3})+[.,] ?\d{2}\b|\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d{1,4})?\b|\d{1,5}[.,] \d{2}\b|\d+[.,]\d{1,6}|\d+|[.,]\d{2}\b",
+    )
 });
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
     expression(
@@ -87,7 +89,10 @@ fn amount(
             // Letters glued to an amount with cents: a currency, perhaps misread.
             let glued = lead.chars().rev().take_while(|c| c.is_alphabetic()).count();
             let cents = text.get(range.clone()).is_some_and(|n| {
-                n.rsplit(['.', ',']).next().is_some_and(|f| f.trim_start().len() == 2) && n.contains(['.', ','])
+                n.rsplit(['.', ','])
+                    .next()
+                    .is_some_and(|f| f.trim_start().len() == 2)
+                    && n.contains(['.', ','])
             });
             if glued > 3 || !cents {
                 return None;
@@ -102,7 +107,7 @@ fn amount(
             }
         }
         Some('-' | '–') if lead.chars().nth_back(1).is_some_and(char::is_alphanumeric) => {
-            form *= 0.2
+            form *= 0.2;
         }
         _ => {}
     }
@@ -199,8 +204,7 @@ fn parse(number: &str, style: Option<DecimalStyle>) -> Option<(f64, usize)> {
                     && !whole.starts_with('0')
                     && match style {
                         Some(DecimalStyle::Comma) => !comma,
-                        Some(DecimalStyle::Point) => comma,
-                        None => comma,
+                        Some(DecimalStyle::Point) | None => comma,
                     });
             (!thousands).then_some(at)
         }

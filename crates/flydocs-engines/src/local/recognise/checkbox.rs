@@ -1,6 +1,6 @@
 //! Check boxes: signs that mean ticked or empty.
 
-use crate::local::layout::{Document, Token};
+use crate::local::layout::Token;
 
 /// The state of a box.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,28 +13,20 @@ pub(crate) enum Tick {
 
 /// What a word says as the content of a box. A text layer writes the ticks of symbol fonts as digits.
 pub(crate) fn tick_of(token: &Token, symbols: bool) -> Option<Tick> {
+    if token.text.len() > 3 && token.text.is_ascii() {
+        return None;
+    }
     match token
         .text
         .trim_matches(|c: char| matches!(c, '(' | ')' | '[' | ']' | '{' | '}' | '|'))
     {
         "☑" | "☒" | "✓" | "✔" | "✗" | "✘" | "✕" | "✖" | "■" | "▣" | "◉" | "●" | "\u{f0fe}"
-        | "\u{f0fc}" | "\u{f052}" => Some(Tick::On),
-        "x" | "X" | "×" | "XX" | "√" | "v" | "V" => Some(Tick::On),
-        "☐" | "□" | "◻" | "▢" | "○" | "❏" | "❑" | "\u{f0a8}" | "\u{f06f}" => {
+        | "\u{f0fc}" | "\u{f052}" | "x" | "X" | "×" | "XX" | "√" | "v" | "V" => Some(Tick::On),
+        // Brackets with nothing between are an empty box.
+        "" | "☐" | "□" | "◻" | "▢" | "○" | "❏" | "❑" | "\u{f0a8}" | "\u{f06f}" => {
             Some(Tick::Off)
         }
-        "" if !token.text.is_empty() && token.text.len() <= 3 => Some(Tick::Off),
         "4" | "3" | "8" if symbols && token.text.len() == 1 => Some(Tick::On),
         _ => None,
     }
-}
-
-/// Every sign of a box, by token.
-pub(crate) fn ticks(document: &Document) -> Vec<(usize, Tick)> {
-    document
-        .tokens
-        .iter()
-        .enumerate()
-        .filter_map(|(at, token)| tick_of(token, false).map(|tick| (at, tick)))
-        .collect()
 }

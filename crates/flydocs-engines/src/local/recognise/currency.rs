@@ -77,11 +77,6 @@ pub(crate) fn currency_of(sign: &str) -> Option<Currency> {
         })
 }
 
-/// Whether a text is a code of ISO 4217.
-pub(crate) fn is_currency_code(text: &str) -> bool {
-    CODES.contains(&text)
-}
-
 static SIGN: LazyLock<Regex> = LazyLock::new(|| {
     expression(
         r"US\$|HK\$|R\$|S\$|A\$|C\$|[€$£¥₹₩₽₺₪฿₫₱₴円元]|zł|Kč|\b(?:RM|Rs\.?|Fr\.)(?:\b|[ \d(]|$)|\b[A-Z]{3}\b|(?i:\b(?:euros?|us dollars|rupees|ringgit)\b)",

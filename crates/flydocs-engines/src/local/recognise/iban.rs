@@ -104,7 +104,7 @@ pub(crate) fn ibans(text: &str) -> Vec<Found<String>> {
             continue;
         };
         let digits = code.bytes().filter(u8::is_ascii_digit).count();
-            if code.len() < *length {
+        if code.len() < *length {
             // A digit lost to the recogniser: still an IBAN by its shape.
             if code.len() + 2 >= *length && digits * 2 > code.len() {
                 found.push(Found::new(m.range(), code, 0.35));

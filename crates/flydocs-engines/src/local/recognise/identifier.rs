@@ -29,7 +29,7 @@ pub(crate) fn identifiers(text: &str) -> Vec<Found<String>> {
 }
 
 /// Whether a word can be an identifier by its shape.
-pub(crate) fn looks_like_identifier(word: &str) -> bool {
+fn looks_like_identifier(word: &str) -> bool {
     let digits = word.chars().filter(char::is_ascii_digit).count();
     let odd = word.chars().any(|c| {
         !(c.is_alphanumeric() || matches!(c, '-' | '/' | '_' | '.' | '#' | '+' | '\\' | ':'))

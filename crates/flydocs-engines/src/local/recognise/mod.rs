@@ -20,15 +20,18 @@ mod vat;
 use std::ops::Range;
 
 pub(crate) use self::{
-    address::{AddressLine, address_line, is_street_word, postal_code},
-    amount::{Amount, DecimalStyle, amounts, decimal_style, parse_number, recognised_amounts, spoken_number},
+    address::{AddressLine, address_line},
+    amount::{
+        Amount, DecimalStyle, amounts, decimal_style, parse_number, recognised_amounts,
+        spoken_number,
+    },
     bic::bics,
-    checkbox::{Tick, tick_of, ticks},
-    currency::{Currency, currencies, is_currency_code},
+    checkbox::{Tick, tick_of},
+    currency::currencies,
     date::{Date, DayOrder, dates, day_order},
     email::emails,
     iban::ibans,
-    identifier::{identifiers, looks_like_identifier},
+    identifier::identifiers,
     line::LineText,
     organisation::{has_legal_form, organisation_score, person_score, repaired},
     phone::phones,

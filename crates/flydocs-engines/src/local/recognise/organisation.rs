@@ -99,7 +99,12 @@ pub(crate) fn has_legal_form(text: &str) -> bool {
 }
 
 /// Legal forms of two words: when one is read right, the other may have a letter wrong.
-const PAIRS: &[(&str, &str)] = &[("sdn", "bhd"), ("pvt", "ltd"), ("pte", "ltd"), ("pty", "ltd")];
+const PAIRS: &[(&str, &str)] = &[
+    ("sdn", "bhd"),
+    ("pvt", "ltd"),
+    ("pte", "ltd"),
+    ("pty", "ltd"),
+];
 
 /// A recognised name with its legal form as it must have been printed ("SON BHD" is "SDN BHD").
 pub(crate) fn repaired(name: &str) -> Option<String> {
@@ -108,7 +113,8 @@ pub(crate) fn repaired(name: &str) -> Option<String> {
     let plain = |w: &str| fold(w.trim_matches(|c: char| !c.is_alphanumeric()));
     let (first, second) = (plain(words[at]), plain(last));
     let one_off = |a: &str, b: &str| {
-        a.chars().count() == b.chars().count() && a.chars().zip(b.chars()).filter(|(x, y)| x != y).count() == 1
+        a.chars().count() == b.chars().count()
+            && a.chars().zip(b.chars()).filter(|(x, y)| x != y).count() == 1
     };
     for (a, b) in PAIRS {
         let fixed = match (first == *a, second == *b) {

@@ -1,7 +1,7 @@
 //! Edit distance with a bound, for words an OCR engine misread.
 
 /// The edit distance when it is at most `bound`.
-pub(crate) fn distance_within(a: &[char], b: &[char], bound: usize) -> Option<usize> {
+fn distance_within(a: &[char], b: &[char], bound: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > bound {
         return None;
     }

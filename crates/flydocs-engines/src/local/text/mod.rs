@@ -4,6 +4,6 @@ mod distance;
 mod fold;
 mod pieces;
 
-pub(crate) use distance::{distance_within, similar};
+pub(crate) use distance::similar;
 pub(crate) use fold::fold;
 pub(crate) use pieces::{Piece, phrase_pieces, pieces_of};
