@@ -107,6 +107,7 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::float_cmp, reason = "whole seconds")]
     fn the_delay_doubles_up_to_its_cap_with_up_to_a_fifth_on_top() {
         let options = Options::default();
         let seconds = |attempt, share| retry_delay(&options, attempt, &Always(share)).as_secs_f64();

@@ -9,14 +9,12 @@ use tracing::{error, info};
 use crate::error::{Error, Result};
 
 type Service = Pin<Box<dyn Future<Output = Result<()>> + Send>>;
+type Start = Box<dyn FnOnce(CancellationToken) -> Service + Send>;
 
 /// Services that are to run side by side.
 #[derive(Default)]
 pub struct Siblings {
-    services: Vec<(
-        &'static str,
-        Box<dyn FnOnce(CancellationToken) -> Service + Send>,
-    )>,
+    services: Vec<(&'static str, Start)>,
 }
 
 impl std::fmt::Debug for Siblings {

@@ -63,18 +63,22 @@ pub(super) fn is_public(address: IpAddr) -> bool {
 
 const fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
-    let special = match (a, b, c) {
-        (0 | 10 | 127, _, _)                        // this network, private, loopback
-        | (100, 64..=127, _)                        // shared by carriers
-        | (169, 254, _)                             // link-local, metadata services
-        | (172, 16..=31, _) | (192, 168, _)         // private
-        | (192, 0, 0 | 2) | (192, 88, 99)           // protocol assignments, documentation, relays
-        | (198, 18..=19, _)                         // benchmarks
-        | (198, 51, 100) | (203, 0, 113)            // documentation
-        | (224..=255, _, _) => true,                // multicast, reserved, broadcast
+    let is_special = match a {
+        // this network, private, loopback, multicast and reserved
+        0 | 10 | 127 | 224..=255 => true,
+        // shared by carriers
+        100 => matches!(b, 64..=127),
+        // link-local: metadata services
+        169 => b == 254,
+        172 => matches!(b, 16..=31),
+        // private, protocol assignments, documentation, relays
+        192 => b == 168 || matches!((b, c), (0, 0 | 2) | (88, 99)),
+        // benchmarks, documentation
+        198 => matches!((b, c), (18..=19, _) | (51, 100)),
+        203 => matches!((b, c), (0, 113)),
         _ => false,
     };
-    !special
+    !is_special
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
@@ -96,8 +100,9 @@ fn inner_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
         Ipv4Addr::new(a, b, c, d)
     };
     match (a, b, c, d, e, f) {
-        (0, 0, 0, 0, 0, 0 | 0xffff) | (0, 0, 0, 0, 0xffff, 0) => Some(from(g, h)),
-        (0x64, 0xff9b, ..) => Some(from(g, h)),
+        (0, 0, 0, 0, 0, 0 | 0xffff) | (0, 0, 0, 0, 0xffff, 0) | (0x64, 0xff9b, ..) => {
+            Some(from(g, h))
+        }
         (0x2002, ..) => Some(from(b, c)),
         _ => None,
     }

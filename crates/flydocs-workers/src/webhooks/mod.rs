@@ -23,7 +23,7 @@ use self::post::Poster;
 use crate::{error::Result, measure, options::Options, ports::Services};
 
 /// What a lease has on top of the time a receiver may take.
-const LEASE_MARGIN: Duration = Duration::from_secs(60);
+const LEASE_MARGIN: Duration = Duration::from_mins(1);
 
 /// Delivers webhooks.
 #[derive(Debug)]
@@ -224,7 +224,7 @@ async fn deliver(services: &Services, options: &Options, poster: &Poster, delive
     match settled.await {
         Ok(true) => {}
         Ok(false) => {
-            debug!(webhook.id = %event, "the delivery was somebody else's when it was settled")
+            debug!(webhook.id = %event, "the delivery was somebody else's when it was settled");
         }
         Err(error) => warn!(
             webhook.id = %event,

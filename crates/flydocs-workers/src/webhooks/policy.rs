@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn attempts_are_quick_then_slow_then_over() {
         let options = WebhookOptions::default();
-        let hour = Duration::from_secs(3600);
+        let hour = Duration::from_hours(1);
         let seconds = |attempt, tried_for, asked: Option<u64>| {
             let asked = Verdict::Later(asked.map(Duration::from_secs));
             match after(&asked, &due(attempt, tried_for), &options, &Half) {

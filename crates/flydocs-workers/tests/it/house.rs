@@ -124,7 +124,7 @@ impl House {
             reaper_sweep_interval: Duration::from_millis(200),
             retry_base_delay: Duration::from_millis(10),
             shutdown_grace: Duration::from_secs(10),
-            held_elsewhere_delay: Duration::from_secs(600),
+            held_elsewhere_delay: Duration::from_mins(10),
             ..Options::default()
         };
         change(&mut store_options, &mut options);
@@ -250,10 +250,10 @@ impl House {
                 watch.changed().await;
             }
         };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(row) => row,
-            Err(_late) => panic!("still waiting: {:?}", self.row(id).await),
-        }
+        let Ok(row) = tokio::time::timeout(PATIENCE, waiting).await else {
+            panic!("still waiting: {:?}", self.row(id).await)
+        };
+        row
     }
 
     pub(crate) async fn until_status(&self, id: ExtractionId, status: Status) -> Stored {

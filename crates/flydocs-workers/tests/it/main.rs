@@ -1,5 +1,12 @@
 //! The services against the real SQLite store and bus, with work that does what a test tells it.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 mod cancel;
 mod claims;
 mod fleet;

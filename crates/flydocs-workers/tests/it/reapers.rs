@@ -137,7 +137,7 @@ async fn class_5_leg_running_whose_worker_died() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_killed_worker_had_is_finished_by_another_one() {
-    let house = House::with(|store, _| store.heartbeat_timeout = Duration::from_secs(600)).await;
+    let house = House::with(|store, _| store.heartbeat_timeout = Duration::from_mins(10)).await;
     let reaper = house.extraction_reaper();
     let hanging = Scripted::new([], Act::Hang);
     let killed = house.worker(hanging.clone()).await;

@@ -164,10 +164,10 @@ async fn a_receiver_that_hangs_delays_nobody_else_and_is_tried_again() {
     let mut house = house().await;
     house.options.webhooks.concurrency = 4;
     house.options.webhooks.per_receiver = 2;
-    house.options.webhooks.timeout = Duration::from_secs(600);
+    house.options.webhooks.timeout = Duration::from_mins(10);
     house.options.shutdown_grace = Duration::from_millis(50);
     let (slow, quick) = (MockServer::start().await, MockServer::start().await);
-    let hangs = answers(200).set_delay(Duration::from_secs(600));
+    let hangs = answers(200).set_delay(Duration::from_mins(10));
     Mock::given(method("POST"))
         .respond_with(hangs)
         .mount(&slow)
@@ -201,7 +201,7 @@ async fn a_receiver_that_never_answers_in_time_is_tried_until_its_day_is_over() 
     house.options.webhooks.max_attempts = 1;
     house.options.webhooks.give_up_after = Duration::from_secs(1);
     let slow = MockServer::start().await;
-    let hangs = answers(200).set_delay(Duration::from_secs(600));
+    let hangs = answers(200).set_delay(Duration::from_mins(10));
     Mock::given(method("POST"))
         .respond_with(hangs)
         .mount(&slow)
