@@ -98,6 +98,9 @@ pub(crate) enum Command {
     Doctor,
     /// Print the OpenAPI document
     Openapi,
+    /// Read one hostile file in a process of its own
+    #[command(name = "__pages-child", hide = true)]
+    PagesChild,
 }
 
 /// `extract`.

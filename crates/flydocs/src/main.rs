@@ -17,6 +17,10 @@ use clap::Parser;
 use crate::{exit::Exit, failure::Failure, output::Say};
 
 fn main() -> ExitCode {
+    let first = std::env::args_os().nth(1);
+    if first.is_some_and(|first| first == flydocs_pages::isolated::CHILD_ARGUMENT) {
+        return commands::pages_child::run();
+    }
     // one TLS provider for everything, before anybody makes a client; a second call keeps the first
     drop(rustls::crypto::ring::default_provider().install_default());
     let cli = cli::Cli::parse();

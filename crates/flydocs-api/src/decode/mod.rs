@@ -203,12 +203,8 @@ fn digest(request: &ExtractRequest, files: &[Landed]) -> String {
     bare.files.clear();
     hash.update(serde_json::to_vec(&bare).unwrap_or_default());
     for file in files {
-        let facts = (
-            &file.filename,
-            &file.declared_media_type,
-            &file.expected_type,
-            &file.sha256,
-        );
+        // a media type is a hint only, and clients send other ones with other forms
+        let facts = (&file.filename, &file.expected_type, &file.sha256);
         hash.update(serde_json::to_vec(&facts).unwrap_or_default());
     }
     hex::encode(hash.finalize())

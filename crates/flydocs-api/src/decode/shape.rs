@@ -147,11 +147,21 @@ impl<'a> Walk<'a> {
         match schema.get("type").and_then(Value::as_str) {
             Some("string") => "?".into(),
             Some("array") => Value::Array(Vec::new()),
-            Some("object") => Value::Object(Map::new()),
+            Some("object") => Value::Object(self.required_of(schema)),
             Some("boolean") => false.into(),
             Some("number" | "integer") => 0.into(),
             _ => Value::Null,
         }
+    }
+
+    fn required_of(&self, schema: &'a Value) -> Map<String, Value> {
+        let required = schema.get("required").and_then(Value::as_array);
+        let keys = required.into_iter().flatten().filter_map(Value::as_str);
+        keys.filter_map(|key| {
+            let property = schema.get("properties")?.get(key)?;
+            Some((key.to_owned(), self.stand_in(property)))
+        })
+        .collect()
     }
 
     fn wrong(&mut self, schema: &'a Value, place: &Place, message: String) {
@@ -268,13 +278,19 @@ impl<'a> Walk<'a> {
             .find(|(_, word)| given == Some(**word));
         match (chosen, given) {
             (Some((shape, _)), _) => self.value(shape, value, place),
-            (None, None) => self.fault(&place.key(tag), "is required".to_owned()),
-            (None, Some(_)) => {
-                let words: Vec<Value> = words.into_iter().cloned().collect();
-                self.fault(
-                    &place.key(tag),
-                    format!("must be one of {}", listed(&words)),
-                );
+            (None, given) => {
+                let message = match given {
+                    None => "is required".to_owned(),
+                    Some(_) => {
+                        let words: Vec<Value> = words.into_iter().cloned().collect();
+                        format!("must be one of {}", listed(&words))
+                    }
+                };
+                if let Some(first) = shapes.first() {
+                    let better = self.stand_in(first);
+                    self.mends.push(Mend::Set(place.pointer.clone(), better));
+                }
+                self.fault(&place.key(tag), message);
             }
         }
     }
@@ -426,6 +442,9 @@ mod tests {
 
     #[test]
     fn the_mended_value_fits() {
+        let rows = json!([{"tag": "three"}, {"tag": "two"}, {"x": 1}]);
+        let mended = check(&document(), "Body", json!({"name": "n", "rows": rows})).mended;
+        assert!(check(&document(), "Body", mended).faults.is_empty());
         let body = json!({"size": "x", "kind": "c", "colour": 1, "rows": 3});
         let mended = check(&document(), "Body", body).mended;
         assert_eq!(

@@ -12,6 +12,7 @@ pub(super) fn finish(mut document: Value) -> Value {
     required_lists(&mut document);
     null_for_optional_keys(&mut document);
     tree_values(&mut document);
+    closed_objects(&mut document);
     problem_codes(&mut document);
     document
 }
@@ -155,13 +156,13 @@ fn nullable_properties(schema: &mut Value) {
 }
 
 fn nullable(property: &mut Value) {
-    let null = json!({"type": "null"});
+    let nothing = json!({"type": "null"});
     let Some(object) = property.as_object_mut() else {
         return;
     };
     if let Some(branches) = object.get_mut("oneOf").and_then(Value::as_array_mut) {
-        if !branches.contains(&null) {
-            branches.insert(0, null);
+        if !branches.contains(&nothing) {
+            branches.insert(0, nothing);
         }
         return;
     }
@@ -177,7 +178,7 @@ fn nullable(property: &mut Value) {
         }
         _ => {
             if let Some(reference) = object.shift_remove("$ref") {
-                object.insert("oneOf".to_owned(), json!([null, {"$ref": reference}]));
+                object.insert("oneOf".to_owned(), json!([nothing, {"$ref": reference}]));
             }
         }
     }
@@ -212,6 +213,28 @@ fn tree_values(document: &mut Value) {
         {
             *slot = better;
         }
+    }
+}
+
+/// Every object that names its keys knows no others.
+fn closed_objects(document: &mut Value) {
+    let Some(schemas) = schemas(document) else {
+        return;
+    };
+    for schema in schemas.values_mut() {
+        close(schema);
+        let branches = schema.get_mut("oneOf").and_then(Value::as_array_mut);
+        branches.into_iter().flatten().for_each(close);
+    }
+}
+
+fn close(schema: &mut Value) {
+    if let Some(object) = schema.as_object_mut()
+        && object.contains_key("properties")
+    {
+        object
+            .entry("additionalProperties")
+            .or_insert(Value::Bool(false));
     }
 }
 

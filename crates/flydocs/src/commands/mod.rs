@@ -6,6 +6,7 @@ mod doctor;
 mod explain;
 mod extract;
 mod inspect;
+pub(crate) mod pages_child;
 mod run;
 
 use crate::{
@@ -28,6 +29,8 @@ pub(crate) fn run(cli: Cli, say: Say) -> Outcome {
             out.text(&flydocs_api::openapi::text())?;
             Ok(Exit::Done)
         }
+        // taken before the command line is parsed
+        Command::PagesChild => Ok(Exit::Done),
         Command::Config { action } => config(&action, &global, say, &mut out),
         Command::Extract(args) => {
             let mut flags = Vec::new();

@@ -15,7 +15,7 @@ use crate::{
     failure::Failure,
     output::{Out, Say},
     roles::{self, Foundation, Role, shutdown},
-    settings::Settings,
+    settings::{EdaAdapter, Settings},
 };
 
 /// How often the metrics forget what is over its time.
@@ -29,6 +29,13 @@ pub(super) async fn run(role: Role, settings: Settings, say: Say, mut out: Out) 
         store.close().await;
         out.line("the schema is up to date")?;
         return Ok(Exit::Done);
+    }
+    if settings.adapter() == EdaAdapter::Memory && role != Role::Up {
+        return Err(Failure::new(
+            ErrorCode::InvalidSetting,
+            "FLYDOCS_EDA_ADAPTER=memory holds events in one process, so it goes with `flydocs up` alone",
+            Exit::Settings,
+        ));
     }
     let ground = Foundation::open(&settings).await?;
     let mut siblings = Siblings::new().with("metrics upkeep", {

@@ -2,12 +2,24 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use flydocs_bus::{Bus, adapters::sqlite::SqliteBus};
+use etcetera::BaseStrategy as _;
+use flydocs_bus::{
+    Bus,
+    adapters::{memory::MemoryBus, postgres::PostgresBus, sqlite::SqliteBus},
+};
 use flydocs_contract::ErrorCode;
 use flydocs_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
-use crate::{exit::Exit, failure::Failure, settings::Settings};
+use crate::{
+    exit::Exit,
+    failure::Failure,
+    settings::{EdaAdapter, Settings},
+};
+
+/// Drain, claims and settlements need two or three connections however many handlers run.
+const BUS_CONNECTIONS: u32 = 4;
 
 /// Store, bus and metrics, open.
 #[derive(Clone)]
@@ -23,22 +35,8 @@ pub(crate) struct Foundation {
 impl Foundation {
     /// Opens all of it, the schema up to date.
     pub(crate) async fn open(settings: &Settings) -> Result<Self, Failure> {
-        let url = database_url(settings)?;
         let store = store(settings).await?;
-        let path = flydocs_store::sqlite_path(&url).ok_or_else(|| {
-            Failure::new(
-                ErrorCode::InvalidSetting,
-                "FLYDOCS_EDA_ADAPTER is sqlite, so FLYDOCS_DATABASE_URL must be sqlite://path",
-                Exit::Settings,
-            )
-        })?;
-        let database = flydocs_bus::sqlite::open(&path)
-            .await
-            .map_err(|error| bus_failure(&error))?;
-        let bus: Arc<dyn Bus> = Arc::new(
-            SqliteBus::new(database, flydocs_bus::Options::default())
-                .map_err(|error| bus_failure(&error))?,
-        );
+        let bus = bus(settings).await?;
         let woken = Arc::clone(&bus);
         store.on_published(Arc::new(move |destination| woken.wake(destination)));
         let metrics = PrometheusBuilder::new()
@@ -54,6 +52,39 @@ impl Foundation {
             metrics,
         })
     }
+}
+
+/// Opens the bus of the settings; its schema came with the store's.
+async fn bus(settings: &Settings) -> Result<Arc<dyn Bus>, Failure> {
+    let url = database_url(settings)?;
+    let options = flydocs_bus::Options::default();
+    if settings.adapter() == EdaAdapter::Postgres {
+        let direct: PgConnectOptions = url
+            .parse()
+            .map_err(|error: sqlx::Error| unreachable(&error))?;
+        let pool = PgPoolOptions::new()
+            .max_connections(BUS_CONNECTIONS)
+            .connect_with(direct.clone())
+            .await
+            .map_err(|error| unreachable(&error))?;
+        return Ok(Arc::new(PostgresBus::new(pool, Some(direct), options)));
+    }
+    let path = flydocs_store::sqlite_path(&url).ok_or_else(|| {
+        Failure::new(
+            ErrorCode::InvalidSetting,
+            "FLYDOCS_DATABASE_URL must be sqlite://path for this FLYDOCS_EDA_ADAPTER",
+            Exit::Settings,
+        )
+    })?;
+    let database = flydocs_bus::sqlite::open(&path)
+        .await
+        .map_err(|error| unreachable(&error))?;
+    let bus: Arc<dyn Bus> = if settings.adapter() == EdaAdapter::Memory {
+        Arc::new(MemoryBus::new(database, options).map_err(|error| unreachable(&error))?)
+    } else {
+        Arc::new(SqliteBus::new(database, options).map_err(|error| unreachable(&error))?)
+    };
+    Ok(bus)
 }
 
 /// Opens the store and brings its schema up to date; several processes may do so at once.
@@ -93,7 +124,14 @@ fn data_dir(settings: &Settings) -> Result<PathBuf, Failure> {
     settings
         .data_dir
         .clone()
-        .or_else(|| dirs::data_dir().map(|dir| dir.join("flydocs")))
+        .or_else(|| {
+            Some(
+                etcetera::choose_base_strategy()
+                    .ok()?
+                    .data_dir()
+                    .join("flydocs"),
+            )
+        })
         .ok_or_else(|| {
             Failure::new(
                 ErrorCode::InvalidSetting,
@@ -117,7 +155,7 @@ pub(crate) fn store_failure(error: &flydocs_store::Error) -> Failure {
     Failure::new(code, chain(error), exit)
 }
 
-fn bus_failure(error: &flydocs_bus::Error) -> Failure {
+fn unreachable(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::new(ErrorCode::Unavailable, chain(error), Exit::Unreachable)
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use flydocs_contract::Fault;
 
-use super::Settings;
+use super::{EdaAdapter, Settings, rooms::is_postgres, value::Value};
 
 /// Every contradiction.
 pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
@@ -95,12 +95,45 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
             faults.push(Fault::new(name, "must be longer than 0 s"));
         }
     }
+    adapter_and_database(settings, &mut faults);
     if let Some(keys) = &settings.api_keys
         && let Err(error) = keys.0.parse::<flydocs_api::Keys>()
     {
         faults.push(Fault::new("FLYDOCS_API_KEYS", error.to_string()));
     }
     faults
+}
+
+fn adapter_and_database(settings: &Settings, faults: &mut Vec<Fault>) {
+    let Some(url) = &settings.database_url else {
+        if settings.adapter() == EdaAdapter::Postgres {
+            faults.push(Fault::new(
+                "FLYDOCS_EDA_ADAPTER",
+                "postgres needs FLYDOCS_DATABASE_URL to be postgres://user:password@host/database",
+            ));
+        }
+        return;
+    };
+    let on_sqlite = flydocs_store::sqlite_path(&url.0).is_some();
+    if !on_sqlite && !is_postgres(&url.0) {
+        faults.push(Fault::new(
+            "FLYDOCS_DATABASE_URL",
+            "must be sqlite://path or postgres://user:password@host/database",
+        ));
+    } else if on_sqlite == (settings.adapter() == EdaAdapter::Postgres) {
+        let needed = if on_sqlite {
+            "sqlite://"
+        } else {
+            "postgres://"
+        };
+        faults.push(Fault::new(
+            "FLYDOCS_EDA_ADAPTER",
+            format!(
+                "{} does not go with FLYDOCS_DATABASE_URL, which is a {needed} URL",
+                settings.adapter().show()
+            ),
+        ));
+    }
 }
 
 fn longer(

@@ -6,11 +6,24 @@ use flydocs_contract::ErrorCode;
 
 use super::{
     Settings,
-    value::{OcrEngine, Value},
+    value::{EdaAdapter, Isolation, OcrEngine, OfficeConverter, Value},
 };
 use crate::{exit::Exit, failure::Failure};
 
 impl Settings {
+    /// Which bus: as set, else that of the database.
+    pub(crate) fn adapter(&self) -> EdaAdapter {
+        let on_postgres = self
+            .database_url
+            .as_ref()
+            .is_some_and(|url| is_postgres(&url.0));
+        self.eda_adapter.unwrap_or(if on_postgres {
+            EdaAdapter::Postgres
+        } else {
+            EdaAdapter::Sqlite
+        })
+    }
+
     /// For reading.
     pub(crate) fn pages(&self) -> flydocs_pages::Options {
         flydocs_pages::Options {
@@ -31,7 +44,21 @@ impl Settings {
             ocr_page_timeout_s: self.ocr_page_timeout.as_secs().max(1),
             concurrency: self.pages_concurrency as usize,
             cache_bytes: self.pages_cache_bytes.0,
-            ..flydocs_pages::Options::default()
+            office_converter: match self.office_converter {
+                OfficeConverter::None => flydocs_pages::OfficeConverter::None,
+                OfficeConverter::Gotenberg => flydocs_pages::OfficeConverter::Gotenberg,
+                OfficeConverter::Libreoffice => flydocs_pages::OfficeConverter::Libreoffice,
+            },
+            gotenberg_url: self.gotenberg_url.clone(),
+            libreoffice_path: self.libreoffice_path.clone(),
+            office_timeout_s: self.office_timeout.as_secs().max(1),
+            isolation: match self.isolation {
+                Isolation::Process => flydocs_pages::Isolation::Process,
+                Isolation::None => flydocs_pages::Isolation::None,
+            },
+            isolation_program: None,
+            isolation_memory_bytes: self.isolation_memory_bytes.0,
+            isolation_timeout_s: self.isolation_timeout.as_secs().max(1),
         }
     }
 
@@ -120,9 +147,14 @@ impl Settings {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             model: self.model.clone(),
             fallback_model: None,
-            eda_adapter: self.eda_adapter.show(),
+            eda_adapter: self.adapter().show(),
         })
     }
+}
+
+/// True for a URL of PostgreSQL.
+pub(super) fn is_postgres(url: &str) -> bool {
+    url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
 /// This machine's name, for people.

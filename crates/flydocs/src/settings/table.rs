@@ -3,7 +3,9 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::value::{Bytes, EdaAdapter, LogFormat, OcrEngine, Secret, Share, Value};
+use super::value::{
+    Bytes, EdaAdapter, Isolation, LogFormat, OcrEngine, OfficeConverter, Secret, Share, Value,
+};
 
 /// A setting as the documentation and `config show` see it.
 #[derive(Debug, Clone)]
@@ -100,8 +102,8 @@ settings! {
         database_connections: u32 = "FLYDOCS_DATABASE_CONNECTIONS", 8;
     }
     "Bus" {
-        /// Which bus carries events.
-        eda_adapter: EdaAdapter = "FLYDOCS_EDA_ADAPTER", EdaAdapter::Sqlite;
+        /// Which bus carries events. Empty = that of the database; `memory` is for `up` alone.
+        eda_adapter: Option<EdaAdapter> = "FLYDOCS_EDA_ADAPTER", None;
         /// The topic of submissions and completions.
         jobs_topic: String = "FLYDOCS_JOBS_TOPIC", flydocs_contract::event::JOBS_TOPIC.to_owned();
         /// The topic of the grounding of boxes.
@@ -206,6 +208,20 @@ settings! {
         pages_concurrency: u32 = "FLYDOCS_PAGES_CONCURRENCY", processors();
         /// The memory that words of pages may be kept in.
         pages_cache_bytes: Bytes = "FLYDOCS_PAGES_CACHE_BYTES", Bytes(64 * MIB);
+        /// Where files are parsed: in child processes, so that a hostile one costs only itself, or in this one.
+        isolation: Isolation = "FLYDOCS_ISOLATION", Isolation::Process;
+        /// The memory one child may address.
+        isolation_memory_bytes: Bytes = "FLYDOCS_ISOLATION_MEMORY_BYTES", Bytes(1024 * MIB);
+        /// The longest time one piece of work on a file may take in a child.
+        isolation_timeout: Duration = "FLYDOCS_ISOLATION_TIMEOUT_S", Duration::from_secs(60);
+        /// What turns office documents into PDFs; with `none` their text and tables are laid out.
+        office_converter: OfficeConverter = "FLYDOCS_OFFICE_CONVERTER", OfficeConverter::None;
+        /// Where Gotenberg answers.
+        gotenberg_url: String = "FLYDOCS_GOTENBERG_URL", "http://127.0.0.1:3000".to_owned();
+        /// The LibreOffice program.
+        libreoffice_path: PathBuf = "FLYDOCS_LIBREOFFICE_PATH", PathBuf::from("soffice");
+        /// The longest time a conversion may take.
+        office_timeout: Duration = "FLYDOCS_OFFICE_TIMEOUT_S", Duration::from_secs(60);
     }
     "Process" {
         /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,flydocs_bus=debug`.

@@ -237,9 +237,35 @@ words! {
 
 words! {
     /// Which bus carries events.
-    EdaAdapter, "sqlite" {
-        /// The tables beside the extractions.
+    EdaAdapter, "sqlite, postgres or memory" {
+        /// The tables beside the extractions in the embedded store.
         Sqlite = "sqlite",
+        /// The tables beside the extractions in PostgreSQL.
+        Postgres = "postgres",
+        /// Queues in the process: `up` alone.
+        Memory = "memory",
+    }
+}
+
+words! {
+    /// Where files are parsed.
+    Isolation, "process or none" {
+        /// In child processes with ceilings.
+        Process = "process",
+        /// In this process: for trusted input.
+        None = "none",
+    }
+}
+
+words! {
+    /// What turns office documents into PDFs.
+    OfficeConverter, "none, gotenberg or libreoffice" {
+        /// Nothing does: text and tables are read and laid out.
+        None = "none",
+        /// A Gotenberg server.
+        Gotenberg = "gotenberg",
+        /// LibreOffice as a process.
+        Libreoffice = "libreoffice",
     }
 }
 

@@ -74,18 +74,10 @@ fn a_code_is_explained_out_of_the_binary() {
     let all = desk.run(&["explain"]);
     for code in flydocs_contract::ErrorCode::ALL {
         assert!(all.stdout.contains(code.as_str()), "{code}");
-        assert_eq!(desk_free(code.as_str()), Some(()), "{code}");
     }
     let run = desk.run(&["explain", "encripted"]);
     assert_eq!(run.code, 2);
     insta::assert_snapshot!(run.shown());
-}
-
-/// Codes are words of small letters, so that they can be typed.
-fn desk_free(code: &str) -> Option<()> {
-    code.bytes()
-        .all(|b| b.is_ascii_lowercase() || b == b'_')
-        .then_some(())
 }
 
 #[test]
@@ -95,7 +87,7 @@ fn the_openapi_document_goes_into_a_closed_pipe_without_an_error() {
     let output = std::process::Command::new("/bin/sh")
         .arg("-c")
         .arg(format!(
-            "{{ {} openapi; echo code $? >&2; }} | /usr/bin/head -n 1",
+            "{{ {} openapi; echo code $? >&2; }} | head -n 1",
             binary.display()
         ))
         .current_dir(desk.path())
