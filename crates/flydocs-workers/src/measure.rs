@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use flydocs_store::OrphanClass;
+use flydocs_store::{Counts, OrphanClass};
 use metrics::{counter, gauge, histogram};
 
 /// Which kind of worker: the label `kind`.
@@ -73,4 +73,19 @@ pub(crate) fn webhook(outcome: &'static str, took: Duration) {
 /// Something was deleted because it was over its time.
 pub(crate) fn retained(what: &'static str, how_many: u64) {
     counter!("flydocs_workers_retention_deleted_total", "what" => what).increment(how_many);
+}
+
+/// How much waits and how much runs, over all workers.
+pub(crate) fn queue(counts: &Counts) {
+    for (state, rows) in [
+        ("queued", counts.queued),
+        ("running", counts.running),
+        ("leg_pending", counts.legs_pending),
+        ("leg_running", counts.legs_running),
+        ("delivery_pending", counts.deliveries_pending),
+    ] {
+        gauge!("flydocs_workers_queue_rows", "state" => state).set(rows as f64);
+    }
+    gauge!("flydocs_workers_oldest_queued_seconds").set(counts.oldest_queued_s as f64);
+    gauge!("flydocs_workers_alive").set(counts.workers as f64);
 }

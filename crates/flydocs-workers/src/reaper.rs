@@ -53,6 +53,7 @@ impl Reaper {
             if is_due {
                 swept_at = Some(Instant::now());
                 self.sweep(self.classes, &shutdown).await;
+                self.count().await;
             } else {
                 self.sweep(&[self.lost], &shutdown).await;
             }
@@ -62,6 +63,16 @@ impl Reaper {
             }
         }
         Ok(())
+    }
+
+    async fn count(&self) {
+        match self.store.counts().await {
+            Ok(counts) => measure::queue(&counts),
+            Err(error) => warn!(
+                error = &error as &dyn std::error::Error,
+                "what waits could not be counted"
+            ),
+        }
     }
 
     async fn look_for_dead_workers(&self) {

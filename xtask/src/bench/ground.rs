@@ -62,7 +62,7 @@ struct Figures {
 }
 
 /// Runs the benchmark; `args`: `--pages N` (40), `--words N` a page (400), `--values N` a page (30).
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let pages = number(args, "--pages", 40)?;
     let words = number(args, "--words", 400)?;
     let values = number(args, "--values", 30)?;
