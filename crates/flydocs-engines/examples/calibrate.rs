@@ -115,7 +115,7 @@ fn verdicts(
             let absent = case.absent.contains(&path);
             match (&field.value, case.expected.get(&path)) {
                 (Some(FieldValue::Fields(rows)), Some(Value::Array(truth))) => {
-                    table(&path, rows, truth, &mut verdicts)
+                    table(&path, rows, truth, &mut verdicts);
                 }
                 (Some(FieldValue::Fields(_)), _) => {}
                 (Some(value), Some(truth)) => {
@@ -203,10 +203,10 @@ fn fit(samples: &[&Sample], size: usize) -> Vec<f64> {
         for sample in samples {
             let p = predict(&weights, sample);
             let error = f64::from(u8::from(sample.right)) - p;
-            for i in 0..size {
-                gradient[i] += error * sample.features[i];
-                for j in 0..size {
-                    hessian[i][j] += p * (1.0 - p) * sample.features[i] * sample.features[j];
+            for (i, x) in sample.features.iter().enumerate() {
+                gradient[i] += error * x;
+                for (h, y) in hessian[i].iter_mut().zip(&sample.features) {
+                    *h += p * (1.0 - p) * x * y;
                 }
             }
         }

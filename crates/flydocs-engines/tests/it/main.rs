@@ -1,5 +1,10 @@
 //! The engine as the pipeline asks it, on pages made in the tests.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a page or a type that cannot be made fails its test"
+)]
+
 mod page;
 
 mod answers_the_port;

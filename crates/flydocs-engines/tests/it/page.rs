@@ -14,7 +14,7 @@ const WIDTH: f64 = 600.0;
 const HEIGHT: f64 = 840.0;
 
 /// Parts of lines: left edge, base line, text, all in points. A letter is 5 points wide and 10 high.
-pub fn page(number: u32, parts: &[(f64, f64, &str)]) -> Arc<PageWords> {
+pub(crate) fn page(number: u32, parts: &[(f64, f64, &str)]) -> Arc<PageWords> {
     let mut words = Vec::new();
     for (line, (x, y, text)) in parts.iter().enumerate() {
         let mut left = *x;
@@ -45,7 +45,7 @@ pub fn page(number: u32, parts: &[(f64, f64, &str)]) -> Arc<PageWords> {
     })
 }
 
-pub fn invoice() -> Arc<PageWords> {
+pub(crate) fn invoice() -> Arc<PageWords> {
     page(
         1,
         &[
@@ -87,7 +87,7 @@ pub fn invoice() -> Arc<PageWords> {
     )
 }
 
-pub fn invoice_type() -> DocumentTypeSpec {
+pub(crate) fn invoice_type() -> DocumentTypeSpec {
     serde_json::from_value(serde_json::json!({
         "id": "invoice", "description": "An invoice.",
         "field_groups": [
@@ -116,7 +116,7 @@ pub fn invoice_type() -> DocumentTypeSpec {
     .unwrap()
 }
 
-pub fn text(field: &ExtractedField) -> Option<String> {
+pub(crate) fn text(field: &ExtractedField) -> Option<String> {
     match field.value.as_ref()? {
         FieldValue::String(s) => Some(s.clone()),
         FieldValue::Number(n) => Some(n.to_string()),
@@ -126,11 +126,11 @@ pub fn text(field: &ExtractedField) -> Option<String> {
     }
 }
 
-pub fn member<'a>(fields: &'a [ExtractedField], name: &str) -> &'a ExtractedField {
+pub(crate) fn member<'a>(fields: &'a [ExtractedField], name: &str) -> &'a ExtractedField {
     fields.iter().find(|f| f.name == name).unwrap()
 }
 
-pub fn rows(field: &ExtractedField) -> &[ExtractedField] {
+pub(crate) fn rows(field: &ExtractedField) -> &[ExtractedField] {
     match &field.value {
         Some(FieldValue::Fields(rows)) => rows,
         _ => &[],
@@ -138,7 +138,7 @@ pub fn rows(field: &ExtractedField) -> &[ExtractedField] {
 }
 
 #[derive(Debug)]
-pub struct NoImages;
+pub(crate) struct NoImages;
 
 #[async_trait]
 impl PageImages for NoImages {
