@@ -1,7 +1,4 @@
-//! The extractions table: transitions, queries, results, blobs and webhook deliveries.
-//!
-//! The only door to a status. [`Store`] is the port; SQLite and PostgreSQL stand behind it. Every transition is one
-//! conditional update, and what it announces (an event, a webhook delivery) is written in the same transaction.
+#![doc = include_str!("../README.md")]
 
 #[macro_use]
 mod dialect;
@@ -42,7 +39,7 @@ pub use claim::{
 };
 pub use error::{Error, Result};
 pub use listing::{Counts, Filter, Listed};
-pub use opening::{open, sqlite_path};
+pub use opening::{open, open_beside_bus, sqlite_path};
 pub use options::Options;
 pub use orphan::{Orphan, OrphanClass, OrphanCursor, Reannounced};
 pub use row::{Moment, Progress, Stored};

@@ -35,6 +35,18 @@ pub async fn open(url: &str, options: Options) -> Result<Arc<dyn Store>> {
     })
 }
 
+/// The embedded store on a file that the bus of this process uses too: its writers queue at one connection instead of
+/// waiting for each other's locks.
+pub fn open_beside_bus(
+    file: flydocs_bus::sqlite::Database,
+    options: Options,
+) -> Result<Arc<dyn Store>> {
+    options.check()?;
+    let changes = Changes::default();
+    let database = SqliteDatabase::on(file, changes.clone())?;
+    Ok(Arc::new(SqlStore::new(database, options, changes)?))
+}
+
 /// The file of a `sqlite://` URL; relative without a third slash.
 pub fn sqlite_path(url: &str) -> Option<PathBuf> {
     let path = url

@@ -36,6 +36,7 @@ pub(crate) struct Transition<'s, D: Dialect> {
     store: &'s SqlStore<D>,
     tx: D::Tx,
     topics: Vec<&'s str>,
+    methods: Vec<&'static str>,
 }
 
 impl<D: Dialect> SqlStore<D> {
@@ -44,6 +45,7 @@ impl<D: Dialect> SqlStore<D> {
             store: self,
             tx: self.db.begin().await.during("begin a transaction")?,
             topics: Vec::new(),
+            methods: Vec::new(),
         })
     }
 }
@@ -80,7 +82,7 @@ impl<D: Dialect> Transition<'_, D> {
     }
 
     /// Writes the transition that gave `record` into its log.
-    pub(crate) async fn note(&mut self, record: &Record, method: &str) -> Result<()> {
+    pub(crate) async fn note(&mut self, record: &Record, method: &'static str) -> Result<()> {
         let error = record.error.clone();
         self.note_as(
             record,
@@ -93,7 +95,7 @@ impl<D: Dialect> Transition<'_, D> {
     }
 
     /// The same for a transition of its leg.
-    pub(crate) async fn note_leg(&mut self, record: &Record, method: &str) -> Result<()> {
+    pub(crate) async fn note_leg(&mut self, record: &Record, method: &'static str) -> Result<()> {
         let error = record.leg_error()?.map(|e| error_json(&e));
         let attempts = i64::from(record.leg_attempts()?);
         self.note_as(record, method, attempts, record.leg_worker()?, error)
@@ -103,11 +105,12 @@ impl<D: Dialect> Transition<'_, D> {
     async fn note_as(
         &mut self,
         record: &Record,
-        method: &str,
+        method: &'static str,
         attempts: i64,
         worker: Option<String>,
         error: Option<String>,
     ) -> Result<()> {
+        self.methods.push(method);
         let args = args![
             record.id.as_str(),
             record.revision,
@@ -185,6 +188,9 @@ impl<D: Dialect> Transition<'_, D> {
     /// Makes it so, and tells everybody.
     pub(crate) async fn commit(self, record: Record) -> Result<Stored> {
         D::commit(self.tx).await.during("commit a transition")?;
+        for method in self.methods {
+            count(method, "won");
+        }
         self.store.committed(record.id()?, &self.topics);
         record.stored()
     }
@@ -193,6 +199,17 @@ impl<D: Dialect> Transition<'_, D> {
     pub(crate) async fn commit_quietly(self) -> Result<()> {
         D::commit(self.tx).await.during("commit a transaction")
     }
+}
+
+/// A transition that changed nothing: the row was not in a state, or the claim not current, that allows it.
+pub(crate) fn lost<T>(method: &'static str) -> Option<T> {
+    count(method, "lost");
+    None
+}
+
+fn count(method: &'static str, outcome: &'static str) {
+    metrics::counter!("flydocs_store_transitions_total", "method" => method, "outcome" => outcome)
+        .increment(1);
 }
 
 /// An error as it is stored. PostgreSQL's jsonb has no NUL.

@@ -9,6 +9,7 @@ use crate::{
     record::Record,
     row::Stored,
     sql_store::SqlStore,
+    transition::lost,
 };
 
 pub(crate) const CANCEL_QUEUED: Sql = sql!(
@@ -57,7 +58,7 @@ impl<D: Dialect> SqlStore<D> {
             .row::<Record>(method, &CANCEL_QUEUED, args)
             .await?
         else {
-            return Ok(None);
+            return Ok(lost(method));
         };
         transition.note(&record, method).await?;
         transition

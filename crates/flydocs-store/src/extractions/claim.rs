@@ -12,7 +12,7 @@ use crate::{
     error::Result,
     record::{Record, RecordWithRequest},
     sql_store::SqlStore,
-    transition::{Transition, error_json},
+    transition::{Transition, error_json, lost},
 };
 
 /// The first claim of all rows goes by this statement. `$3` is minus the lease, `$4` minus the heartbeat time-out,
@@ -130,7 +130,7 @@ impl<D: Dialect> SqlStore<D> {
             let stored = self.completed(transition, record).await?;
             return Ok(Some(Claimed::Cancelled(stored)));
         }
-        Ok(None)
+        Ok(lost("mark_running"))
     }
 
     async fn completed(

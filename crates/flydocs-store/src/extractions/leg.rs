@@ -18,7 +18,7 @@ use crate::{
     record::{Record, RecordWithRequest},
     row::Stored,
     sql_store::SqlStore,
-    transition::error_json,
+    transition::{error_json, lost},
 };
 
 pub(crate) const START: Sql = sql!(
@@ -189,7 +189,7 @@ impl<D: Dialect> SqlStore<D> {
             .row::<Record>("give up a lost bbox leg", &WORKER_LOST, args)
             .await?;
         let Some(record) = failed else {
-            return Ok(None);
+            return Ok(lost(method));
         };
         transition.note_leg(&record, method).await?;
         transition
@@ -211,7 +211,7 @@ impl<D: Dialect> SqlStore<D> {
             .row::<Record>(method, &SUCCEED, fenced(token))
             .await?
         else {
-            return Ok(None);
+            return Ok(lost(method));
         };
         let args = args![record.id.as_str(), result.get()];
         transition
@@ -234,7 +234,7 @@ impl<D: Dialect> SqlStore<D> {
         args.push(error_json(error).into());
         let mut transition = self.transition().await?;
         let Some(record) = transition.row::<Record>(method, &FAIL, args).await? else {
-            return Ok(None);
+            return Ok(lost(method));
         };
         transition.note_leg(&record, method).await?;
         transition
@@ -293,7 +293,7 @@ impl<D: Dialect> SqlStore<D> {
     ) -> Result<Option<Stored>> {
         let mut transition = self.transition().await?;
         let Some(record) = transition.row::<Record>(method, sql, args).await? else {
-            return Ok(None);
+            return Ok(lost(method));
         };
         transition.note_leg(&record, method).await?;
         transition

@@ -11,6 +11,7 @@ use crate::{
     row::{Moment, Stored},
     sql_store::SqlStore,
     submission::StoredRequest,
+    transition::without_nul,
 };
 
 pub(crate) const GET: Sql = sql!(
@@ -222,7 +223,7 @@ fn conditions<D: Dialect>(filter: &Filter) -> (String, Vec<Arg>) {
     let mut terms: Vec<String> = Vec::new();
     let mut args: Vec<Arg> = Vec::new();
     if let Some(tenant) = &filter.tenant_id {
-        args.push(tenant.as_str().into());
+        args.push(without_nul(tenant).into());
         terms.push(format!("tenant_id = ${}", args.len()));
     }
     if !filter.status.is_empty() {
@@ -247,7 +248,7 @@ fn conditions<D: Dialect>(filter: &Filter) -> (String, Vec<Arg>) {
         terms.push(one_of(leg, words));
     }
     if let Some(key) = &filter.idempotency_key {
-        args.push(key.as_str().into());
+        args.push(without_nul(key).into());
         terms.push(format!("idempotency_key = ${}", args.len()));
     }
     for (time, bound, comparison) in [

@@ -14,7 +14,7 @@ use crate::{
     record::Record,
     row::Stored,
     sql_store::SqlStore,
-    transition::{Transition, error_json},
+    transition::{Transition, error_json, lost},
 };
 
 pub(crate) const SUCCEED: Sql = sql!(
@@ -175,7 +175,7 @@ impl<D: Dialect> SqlStore<D> {
             .row::<Record>(method, &CANCEL, fenced(token))
             .await?
         else {
-            return Ok(None);
+            return Ok(lost(method));
         };
         transition.note(&record, method).await?;
         transition

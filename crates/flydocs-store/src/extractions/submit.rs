@@ -45,8 +45,11 @@ pub(crate) const BACKLOG: Sql =
 impl<D: Dialect> SqlStore<D> {
     pub(crate) async fn submit(&self, mut new: NewExtraction) -> Result<Submitted> {
         // An absent value is never an empty one.
-        new.tenant_id = new.tenant_id.filter(|t| !t.is_empty());
-        new.idempotency_key = new.idempotency_key.filter(|k| !k.is_empty());
+        let present =
+            |text: Option<String>| text.filter(|t| !t.is_empty()).map(|t| without_nul(&t));
+        new.tenant_id = present(new.tenant_id);
+        new.idempotency_key = present(new.idempotency_key);
+        new.callback_url = present(new.callback_url);
         loop {
             if let Some(found) = self.by_key(&new).await? {
                 return Ok(found);

@@ -29,30 +29,16 @@ pub(crate) struct SqliteDatabase {
     /// One lock file a worker, beside the database.
     workers: PathBuf,
     /// Looks for other processes' changes, for those who wait; ends with the last clone.
-    _watcher: Arc<changes::Watcher>,
+    watcher: Arc<changes::Watcher>,
 }
 
 impl SqliteDatabase {
     pub(crate) async fn open(path: &Path, changes: Changes) -> Result<Self> {
-        let file_error = |operation: &'static str| {
-            let path = path.to_owned();
-            move |source| Error::File {
-                operation,
-                path,
-                source,
-            }
-        };
-        let network = lockfn::network_filesystem(path).map_err(file_error("look at"))?;
-        if let Some(filesystem) = network {
-            return Err(Error::NetworkFileSystem {
-                path: path.to_owned(),
-                filesystem: filesystem.to_owned(),
-            });
-        }
+        refuse_network(path)?;
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
             tokio::fs::create_dir_all(directory)
                 .await
-                .map_err(file_error("create"))?;
+                .map_err(failed("create", directory))?;
         }
         let file = flydocs_bus::sqlite::open(path)
             .await
@@ -65,12 +51,37 @@ impl SqliteDatabase {
                     source: Box::new(other),
                 },
             })?;
-        let watcher = Arc::new(changes::Watcher::start(file.reader.clone(), changes));
+        Self::on(file, changes)
+    }
+
+    pub(crate) fn on(file: Database, changes: Changes) -> Result<Self> {
+        refuse_network(&file.path)?;
+        let watcher = changes::Watcher::start(file.reader.clone(), changes);
         Ok(Self {
-            workers: beside(path, ".workers"),
+            workers: beside(&file.path, ".workers"),
             file,
-            _watcher: watcher,
+            watcher: Arc::new(watcher),
         })
+    }
+}
+
+/// Over a network file system the locks of two hosts may not see each other.
+fn refuse_network(path: &Path) -> Result<()> {
+    match lockfn::network_filesystem(path).map_err(failed("look at", path))? {
+        None => Ok(()),
+        Some(filesystem) => Err(Error::NetworkFileSystem {
+            path: path.to_owned(),
+            filesystem: filesystem.to_owned(),
+        }),
+    }
+}
+
+fn failed(operation: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Error + use<> {
+    let path = path.to_owned();
+    move |source| Error::File {
+        operation,
+        path,
+        source,
     }
 }
 
@@ -185,7 +196,7 @@ impl Dialect for SqliteDatabase {
     }
 
     async fn close(&self) {
-        self._watcher.stop();
+        self.watcher.stop();
         self.file.close().await;
     }
 

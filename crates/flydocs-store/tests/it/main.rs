@@ -8,6 +8,7 @@
     reason = "helpers of tests are tests too, and the child process talks through its output"
 )]
 
+mod bus;
 mod conformance;
 mod place;
 mod postgres;

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use flydocs_bus::adapters::postgres::PostgresBus;
 use flydocs_contract::Status;
 use flydocs_store::{Claimed, Options, OrphanClass, Store};
 use flydocs_testkit::{
@@ -10,6 +11,7 @@ use flydocs_testkit::{
 };
 
 use crate::{
+    bus::the_store_and_the_bus_go_round,
     conformance::conformance,
     place::{LONG, Place, claim, claim_leg, requeue, result, submit, with_pending_leg},
 };
@@ -288,4 +290,16 @@ async fn a_direct_connection_is_not_taken_for_a_pooler() {
     let health = store.health().await.unwrap();
     assert!(health.watches_workers && health.version.starts_with("PostgreSQL "));
     assert_eq!(health.database, "postgres");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_and_bus_share_one_database() {
+    let place = Place::postgres().await;
+    let pool = sqlx::PgPool::connect(&place.url).await.unwrap();
+    let bus = PostgresBus::new(
+        pool,
+        place.url.parse().ok(),
+        flydocs_bus::Options::default(),
+    );
+    the_store_and_the_bus_go_round(&place, place.open().await, Arc::new(bus)).await;
 }

@@ -1,10 +1,12 @@
 //! SQLite: the suite, and what is special to it.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
+use flydocs_bus::adapters::sqlite::SqliteBus;
 use flydocs_store::{Claimed, Options};
 
 use crate::{
+    bus::the_store_and_the_bus_go_round,
     conformance::conformance,
     place::{Place, claim, submit},
 };
@@ -110,4 +112,15 @@ async fn the_tables_refuse_what_the_state_machine_forbids() {
             "{forbidden}: {refused}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn store_and_bus_share_one_file_and_one_writer() {
+    let place = Place::sqlite_empty();
+    let path = flydocs_store::sqlite_path(&place.url).unwrap();
+    let file = flydocs_bus::sqlite::open(&path).await.unwrap();
+    let store = flydocs_store::open_beside_bus(file.clone(), Options::default()).unwrap();
+    store.migrate().await.unwrap();
+    let bus = SqliteBus::new(file, flydocs_bus::Options::default()).unwrap();
+    the_store_and_the_bus_go_round(&place, store, Arc::new(bus)).await;
 }

@@ -27,7 +27,9 @@ macro_rules! conformance {
                 keys_are_scoped_by_tenant,
                 concurrent_submissions_with_one_key_make_one_row,
                 a_full_backlog_refuses_but_still_answers_repeated_keys,
-                a_file_that_is_not_stored_refuses_the_whole_submission;
+                a_file_that_is_not_stored_refuses_the_whole_submission,
+                each_commit_with_an_event_wakes_its_topic,
+                text_that_no_database_holds_is_no_failure;
             claims: of_sixty_four_claims_one_wins,
                 a_claim_carries_what_to_do,
                 a_row_that_is_not_due_is_not_claimed,

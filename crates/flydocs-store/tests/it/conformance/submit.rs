@@ -1,9 +1,11 @@
 //! Submission.
 
+use std::sync::{Arc, Mutex};
+
 use flydocs_contract::Status;
 use flydocs_store::{BlobId, Error, Options, Submitted};
 
-use crate::place::{Place, fresh_id, new_extraction, submit, submitted};
+use crate::place::{Place, claim, error, fresh_id, new_extraction, result, submit, submitted};
 
 pub(crate) async fn a_submission_is_there_with_its_event(place: &Place) {
     let store = place.open().await;
@@ -183,4 +185,45 @@ pub(crate) async fn a_file_that_is_not_stored_refuses_the_whole_submission(place
             .await,
         0
     );
+}
+
+pub(crate) async fn each_commit_with_an_event_wakes_its_topic(place: &Place) {
+    let store = place.open().await;
+    let woken: Arc<Mutex<Vec<String>>> = Arc::default();
+    store.on_published(Arc::new({
+        let woken = woken.clone();
+        move |topic: &str| woken.lock().unwrap().push(topic.to_owned())
+    }));
+    let taken = || std::mem::take(&mut *woken.lock().unwrap());
+    let (jobs, bbox) = ("flydocs.extractions", "flydocs.extractions.post_processing");
+
+    let id = submit(&*store).await;
+    assert_eq!(taken(), [jobs]);
+    let token = claim(&*store, id, "w").await.token;
+    assert!(taken().is_empty(), "a claim announces nothing");
+    store
+        .mark_succeeded(&token, &result(id, "x"), true)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(taken(), [jobs, bbox]);
+    assert_eq!(store.mark_failed(&token, &error("x")).await.unwrap(), None);
+    assert!(taken().is_empty(), "a lost race announces nothing");
+}
+
+pub(crate) async fn text_that_no_database_holds_is_no_failure(place: &Place) {
+    let store = place.open().await;
+    let mut new = new_extraction(&*store).await;
+    new.tenant_id = Some("te\0nant".into());
+    new.idempotency_key = Some("k\0".into());
+    new.callback_url = Some("https://example.com/\0".into());
+    submitted(store.submit(new.clone()).await.unwrap());
+    new.id = fresh_id();
+    let again = store.submit(new).await.unwrap();
+    assert!(matches!(again, Submitted::Replayed(_)), "{again:?}");
+    let filter = flydocs_store::Filter {
+        idempotency_key: Some("k\0".into()),
+        ..flydocs_store::Filter::default()
+    };
+    assert_eq!(store.list(&filter).await.unwrap().total, 1);
 }
