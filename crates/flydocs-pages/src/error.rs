@@ -87,11 +87,21 @@ impl Error {
         Self::Refused {
             code: ErrorCode::LimitExceeded,
             filename: filename.to_owned(),
-            detail: format!(
-                "{filename} has {seen} {noun}, {allowed} are allowed ({setting})",
-                noun = limit.noun(),
-                setting = limit.setting()
-            ),
+            detail: match limit {
+                Limit::Time => format!(
+                    "{filename} takes longer than {allowed} s to read ({})",
+                    limit.setting()
+                ),
+                Limit::Memory => format!(
+                    "{filename} needs more than {allowed} bytes of memory ({})",
+                    limit.setting()
+                ),
+                _ => format!(
+                    "{filename} has {seen} {}, {allowed} are allowed ({})",
+                    limit.noun(),
+                    limit.setting()
+                ),
+            },
             facts,
         }
     }

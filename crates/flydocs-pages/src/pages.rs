@@ -13,7 +13,7 @@ use crate::{
     convert,
     error::{Error, Result},
     isolated::Children,
-    ocr::{Fault, Tesseract, languages},
+    ocr::{Fault, Reading, Tesseract, Turn, back, languages, skew, turned},
     options::{Isolation, OcrEngine, OfficeConverter, Options},
     pdf::{PageText, TextLayer},
     pool::Pool,
@@ -210,19 +210,17 @@ impl Pages {
             pixels: Pixels::Grey(pixels.into()),
         };
         let place = self.inner.pool.place(cancel).await?;
-        let reading = self
-            .inner
-            .tesseract
-            .read(&picture, &key.2, self.inner.options.ocr_dpi, cancel)
-            .await
-            .map_err(|fault| match fault {
-                Fault::Other(error) => error,
-                Fault::Failed(detail) => Error::OcrFailed {
-                    filename: row.filename.clone(),
-                    page,
-                    detail,
-                },
-            })?;
+        let reading =
+            self.read_picture(picture, &key.2, cancel)
+                .await
+                .map_err(|fault| match fault {
+                    Fault::Other(error) => error,
+                    Fault::Failed(detail) => Error::OcrFailed {
+                        filename: row.filename.clone(),
+                        page,
+                        detail,
+                    },
+                })?;
         drop(place);
         let (width, height) = text.map_or((f64::from(width), f64::from(height)), |text| {
             (text.words.width, text.words.height)
@@ -238,6 +236,46 @@ impl Pages {
         let bytes = weight(&words);
         self.inner.readings.put(key, words.clone(), bytes);
         Ok(words)
+    }
+
+    /// Reads a picture; one that reads badly is tried again the other way up, then straightened.
+    async fn read_picture(
+        &self,
+        picture: Picture,
+        names: &str,
+        cancel: &CancellationToken,
+    ) -> std::result::Result<Reading, Fault> {
+        let (tesseract, dpi) = (&self.inner.tesseract, self.inner.options.ocr_dpi);
+        let mut best = tesseract.read(&picture, names, dpi, cancel).await?;
+        if !best.is_poor() {
+            return Ok(best);
+        }
+        let (width, height) = (picture.width, picture.height);
+        let picture = Arc::new(picture);
+        let quarters = tesseract
+            .orientation(&picture, cancel)
+            .await?
+            .map(Turn::Quarters);
+        for turn in [quarters, None] {
+            let original = picture.clone();
+            // the second round measures how far the lines slant
+            let change = off_runtime(move || {
+                let turn = turn.or_else(|| skew(&original).map(Turn::Degrees))?;
+                Some((turn, turned(&original, turn)))
+            });
+            let Some((turn, changed)) = change.await? else {
+                continue;
+            };
+            let mut again = tesseract.read(&changed, names, dpi, cancel).await?;
+            again.words = back(again.words, turn, width, height);
+            if again.score() > best.score() * 1.1 {
+                best = again;
+            }
+            if !best.is_poor() {
+                break;
+            }
+        }
+        Ok(best)
     }
 
     async fn read(
@@ -392,6 +430,13 @@ fn kind(row: &Row) -> Result<Kind> {
             row.media_type
         ))
     })
+}
+
+/// Pixels are moved on a thread of their own; the caller holds a place of the pool already.
+async fn off_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| Error::internal("a picture could not be turned"))
 }
 
 fn unexpected() -> Error {

@@ -13,7 +13,7 @@ const LZMA_KIB: usize = 256 * 1024;
 
 fn fault(filename: &str, fault: ReadFault) -> crate::Error {
     match fault {
-        ReadFault::Limit(error) => error,
+        ReadFault::Limit(error) => *error,
         ReadFault::Data(why) => broken(filename, why),
     }
 }
@@ -89,17 +89,17 @@ pub(super) fn gzip(filename: &str, content: &Bytes, budget: &mut Budget) -> Resu
     let mut stream = flate2::read::MultiGzDecoder::new(content.as_ref());
     budget.count(filename)?;
     let name = filename.rsplit('/').next().unwrap_or(filename);
-    let lower = name.to_ascii_lowercase();
-    let path = if lower.ends_with(".tgz") {
-        format!("{}.tar", &name[..name.len() - 4])
-    } else if lower.ends_with(".gz") {
-        name[..name.len() - 3].to_owned()
-    } else {
-        "content".to_owned()
+    let path = match name.rsplit_once('.') {
+        Some((stem, ending)) if ending.eq_ignore_ascii_case("tgz") => format!("{stem}.tar"),
+        Some((stem, ending)) if ending.eq_ignore_ascii_case("gz") => stem.to_owned(),
+        _ => "content".to_owned(),
     };
     let unpacked = budget
         .read(filename, content.len() as u64, &mut stream)
         .map_err(|why| fault(filename, why))?;
+    if unpacked == content {
+        return Err(broken(filename, "it unpacks to itself"));
+    }
     Ok(vec![Member {
         path,
         content: unpacked,

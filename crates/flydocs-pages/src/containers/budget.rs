@@ -77,13 +77,21 @@ impl Budget {
         Ok(())
     }
 
-    /// Unpacks a member whose packed size is `packed` (0 = unknown). `Err(None)` is a fault of the data.
+    /// Unpacks a member whose packed size is `packed` (0 = unknown).
     pub(crate) fn read(
         &mut self,
         filename: &str,
         packed: u64,
         from: &mut dyn Read,
     ) -> std::result::Result<Bytes, ReadFault> {
+        let over = |allowed, seen| {
+            ReadFault::Limit(Box::new(Error::limit(
+                filename,
+                Limit::ExpandedBytes,
+                allowed,
+                seen,
+            )))
+        };
         let mut content = Vec::new();
         let mut piece = vec![0; 64 * 1024];
         loop {
@@ -97,24 +105,14 @@ impl Budget {
             let size = content.len() as u64;
             let left = self.max_bytes.saturating_sub(self.bytes);
             if size > left {
-                return Err(ReadFault::Limit(Error::limit(
-                    filename,
-                    Limit::ExpandedBytes,
-                    self.max_bytes,
-                    self.bytes + size,
-                )));
+                return Err(over(self.max_bytes, self.bytes + size));
             }
             if packed > 0 && size >= BOMB_BYTES && size / packed > BOMB_RATIO {
-                return Err(ReadFault::Limit(Error::limit(
-                    filename,
-                    Limit::ExpandedBytes,
-                    packed * BOMB_RATIO,
-                    size,
-                )));
+                return Err(over(packed * BOMB_RATIO, size));
             }
         }
         self.take(filename, content.len() as u64)
-            .map_err(ReadFault::Limit)?;
+            .map_err(|error| ReadFault::Limit(Box::new(error)))?;
         Ok(content.into())
     }
 }
@@ -122,6 +120,6 @@ impl Budget {
 /// Why a member could not be unpacked.
 #[derive(Debug)]
 pub(crate) enum ReadFault {
-    Limit(Error),
+    Limit(Box<Error>),
     Data(std::io::Error),
 }

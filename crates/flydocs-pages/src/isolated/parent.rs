@@ -111,13 +111,11 @@ impl Children {
             .iter()
             .position(|child| key.is_some() && child.holds.as_deref() == key)
             .or_else(|| idle.len().checked_sub(1));
-        match at {
-            Some(at) => Ok(idle.swap_remove(at)),
-            None => {
-                drop(idle);
-                self.spawn()
-            }
+        if let Some(at) = at {
+            return Ok(idle.swap_remove(at));
         }
+        drop(idle);
+        self.spawn()
     }
 
     fn spawn(&self) -> Result<Child> {
@@ -196,10 +194,9 @@ impl Children {
             Fault::Late => return late(),
             Fault::Died(why) => why,
         };
-        let status = match tokio::time::timeout(BURIAL, child.process.wait()).await {
-            Ok(Ok(status)) => status,
+        let Ok(Ok(status)) = tokio::time::timeout(BURIAL, child.process.wait()).await else {
             // alive and talking nonsense: a fault of the program, not of the file
-            _ => return Error::internal(format!("a page child talks nonsense: {why}")),
+            return Error::internal(format!("a page child talks nonsense: {why}"));
         };
         let words = child.last_words.lock().clone();
         let words = String::from_utf8_lossy(&words);

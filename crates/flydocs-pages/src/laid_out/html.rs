@@ -1,11 +1,12 @@
 //! HTML to lines of text; nothing it refers to is fetched.
 
+use html2text::render::TrivialDecorator;
+
 /// The text of a page, tables as columns. A page that cannot be rendered gives its bare words.
 pub(crate) fn html_to_text(html: &[u8], columns: usize) -> String {
-    html2text::config::plain_no_decorate()
+    html2text::config::with_decorator(TrivialDecorator::new())
         .no_table_borders()
         .allow_width_overflow()
-        .link_footnotes(false)
         .string_from_read(html, columns)
         .unwrap_or_else(|_| without_tags(&String::from_utf8_lossy(html)))
 }

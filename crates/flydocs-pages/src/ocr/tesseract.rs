@@ -90,6 +90,38 @@ impl Tesseract {
         })
     }
 
+    /// By how many quarters clockwise the picture is to be turned to stand upright, where tesseract can tell.
+    pub(crate) async fn orientation(
+        &self,
+        picture: &Picture,
+        cancel: &CancellationToken,
+    ) -> Result<Option<u8>> {
+        let installed = self.installed.get_or_try_init(|| self.list()).await?;
+        if !installed.iter().any(|i| i == "osd") {
+            return Ok(None);
+        }
+        match self
+            .run(
+                &["-", "-", "--psm", "0", "-l", "osd"],
+                &pgm(picture),
+                cancel,
+            )
+            .await
+        {
+            Ok(said) => {
+                let degrees = said
+                    .lines()
+                    .find_map(|line| line.strip_prefix("Rotate:")?.trim().parse::<u32>().ok());
+                Ok(degrees
+                    .map(|d| (d / 90 % 4) as u8)
+                    .filter(|quarters| *quarters > 0))
+            }
+            // too little on it to tell
+            Err(Fault::Failed(_)) => Ok(None),
+            Err(Fault::Other(error)) => Err(error),
+        }
+    }
+
     async fn list(&self) -> Result<Vec<String>> {
         let cancel = CancellationToken::new();
         match self.run(&["--list-langs"], &[], &cancel).await {

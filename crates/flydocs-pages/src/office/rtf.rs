@@ -215,7 +215,6 @@ impl Reader {
                 self.flush();
                 self.utf16(code);
                 self.pending_skip = self.group().skip;
-                return;
             }
             "uc" => {
                 if let Some(group) = self.groups.last_mut() {

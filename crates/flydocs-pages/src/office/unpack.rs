@@ -53,7 +53,7 @@ impl<'a> Parts<'a> {
             .read(filename, packed, &mut entry)
             .map(Some)
             .map_err(|fault| match fault {
-                ReadFault::Limit(error) => error,
+                ReadFault::Limit(error) => *error,
                 ReadFault::Data(why) => failed(filename, why),
             })
     }

@@ -6,7 +6,7 @@ use quick_xml::{
 };
 
 /// What a walker is told.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Said<'a> {
     /// An element begins; its name without prefix.
     Open(&'a str, &'a BytesStart<'a>),

@@ -14,6 +14,7 @@ use crate::{
     options::{Limit, Options},
 };
 
+mod fields;
 mod glyphs;
 mod order;
 mod render;

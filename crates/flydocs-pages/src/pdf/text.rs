@@ -95,11 +95,14 @@ fn read_page<'a>(
     interpret_page(page, &mut context, &mut listener);
 
     let scanned = listener.image_share >= SCAN_SHARE;
-    let pieces = group(&listener.glyphs, |hidden| match hidden {
+    let mut pieces = group(&listener.glyphs, |hidden| match hidden {
         Hidden::No => true,
         Hidden::Mode => scanned,
         Hidden::Paint => false,
     });
+    let values = super::fields::values(page, to_page);
+    let has_values = !values.is_empty();
+    pieces.extend(values);
     let normal = |rect: kurbo::Rect| {
         Rect::new(
             rect.x0 / width,
@@ -122,7 +125,12 @@ fn read_page<'a>(
             })
         })
         .collect();
-    let layer = judge(&words, listener.drawings, options.min_text_words);
+    let layer = if has_values {
+        // what stands in the fields is drawn nowhere: OCR could not find it
+        TextLayer::Enough
+    } else {
+        judge(&words, listener.drawings, options.min_text_words)
+    };
     let rulings = listener
         .rulings
         .finish()

@@ -138,8 +138,25 @@ fn decoder<'a>(
         undecodable(filename, &e.to_string())
     })?;
     let (width, height) = decoder.dimensions();
+    if kind == Kind::Gif && !gif_has_blocks(content) {
+        return Err(undecodable(
+            filename,
+            "nothing of an image follows its header",
+        ));
+    }
     check_pixels(filename, width, height, options)?;
     Ok(decoder)
+}
+
+/// Something that begins like a GIF is one when a block of one follows the header and its colours.
+fn gif_has_blocks(content: &[u8]) -> bool {
+    let flags = content.get(10).copied().unwrap_or(0);
+    let colors = if flags & 0x80 == 0 {
+        0
+    } else {
+        3 << ((flags & 7) + 1)
+    };
+    matches!(content.get(13 + colors), Some(0x21 | 0x2c | 0x3b))
 }
 
 fn check_pixels(filename: &str, width: u32, height: u32, options: &Options) -> Result<()> {

@@ -34,6 +34,9 @@ pub(crate) fn sniff(bytes: &[u8], name: &str, declared: Option<&str>) -> Found {
     if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
         return zipped::compound_kind(bytes);
     }
+    if is_late_pdf(bytes) {
+        return Found::Kind(Kind::Pdf);
+    }
     if let Some(what) = known_other(bytes) {
         return Found::Other(what);
     }
@@ -64,8 +67,7 @@ fn by_magic(bytes: &[u8]) -> Option<Kind> {
     if at(4, b"ftyp") {
         return brand(bytes);
     }
-    let head = bytes.get(..PDF_HEADER_WITHIN).unwrap_or(bytes);
-    if head.windows(5).any(|w| w == b"%PDF-") {
+    if starts(b"%PDF-") {
         return Some(Kind::Pdf);
     }
     if starts(b"7z\xbc\xaf\x27\x1c") {
@@ -81,6 +83,12 @@ fn by_magic(bytes: &[u8]) -> Option<Kind> {
         return Some(Kind::Rtf);
     }
     None
+}
+
+/// A PDF with something before its header; a text that only speaks of one has no objects.
+fn is_late_pdf(bytes: &[u8]) -> bool {
+    let head = bytes.get(..PDF_HEADER_WITHIN).unwrap_or(bytes);
+    head.windows(5).any(|w| w == b"%PDF-") && bytes.windows(6).any(|w| w == b"endobj")
 }
 
 /// The ISO base media files that are still images.
@@ -142,7 +150,11 @@ mod tests {
             found(b"\x89PNG\r\n\x1a\n....", "a.pdf"),
             Found::Kind(Kind::Png)
         );
-        let late = [vec![b'x'; 900], b"%PDF-1.4".to_vec()].concat();
+        let late = [vec![b'x'; 900], b"%PDF-1.4 1 0 obj null endobj".to_vec()].concat();
+        assert_eq!(
+            found(b"A %PDF-1.7 file is ...", "a.txt"),
+            Found::Kind(Kind::Text)
+        );
         assert_eq!(found(&late, "a.txt"), Found::Kind(Kind::Pdf));
         assert_eq!(
             found(b"MZ\x90\0\x03", "a.pdf"),

@@ -48,7 +48,11 @@ pub(crate) fn text_kind(bytes: &[u8], name: &str, declared: Option<&str>) -> Fou
     if extension == "json" || looks_like_json(&start) {
         return Found::Other("a JSON file");
     }
-    if is_mail(&text) || extension == "eml" {
+    let is_named = matches!(
+        extension.as_str(),
+        "txt" | "csv" | "tsv" | "md" | "markdown"
+    );
+    if (is_mail(&text) && !is_named) || extension == "eml" {
         return Found::Kind(Kind::Eml);
     }
     let declared = declared.unwrap_or_default();

@@ -4,6 +4,8 @@ use std::io::Cursor;
 
 use super::{Found, Kind};
 
+const OPEN: &[u8] = b"application/vnd.oasis.opendocument.";
+
 /// A look at the names inside; nothing is unpacked but the short `mimetype` of OpenDocument.
 pub(super) fn zip_kind(bytes: &[u8]) -> Found {
     let Ok(archive) = zip::ZipArchive::new(Cursor::new(bytes)) else {
@@ -29,7 +31,6 @@ pub(super) fn zip_kind(bytes: &[u8]) -> Found {
         }
     }
     // stored, first, and without an extra field, so that it stands at a fixed place
-    const OPEN: &[u8] = b"application/vnd.oasis.opendocument.";
     if bytes.get(30..38) == Some(b"mimetype") && bytes.get(38..38 + OPEN.len()) == Some(OPEN) {
         let rest = bytes.get(38 + OPEN.len()..).unwrap_or_default();
         for (name, kind) in [

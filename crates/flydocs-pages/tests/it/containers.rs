@@ -257,6 +257,10 @@ async fn broken_empty_and_locked_archives_have_their_codes() {
     locked[central + 8] |= 1;
     let error = load(&pages, "x.zip", locked).await.expect_err("locked");
     assert_eq!(error.code(), ErrorCode::EncryptedFile);
+    let error = load(&pages, "x.gz", gzip(b""))
+        .await
+        .expect_err("nothing in it");
+    assert_eq!(error.code(), ErrorCode::EmptyFile);
     let error = load(&pages, "x.7z", b"7z\xbc\xaf\x27\x1c\0\x04garbage".to_vec()).await;
     assert_eq!(
         error.expect_err("broken").code(),

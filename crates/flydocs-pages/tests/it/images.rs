@@ -132,3 +132,46 @@ async fn without_ocr_an_image_has_no_words() {
         .expect("none");
     assert!(words.words.is_empty());
 }
+
+#[tokio::test]
+async fn every_frame_of_a_tiff_is_a_page() {
+    use tiff::encoder::{TiffEncoder, colortype::Gray8};
+    let mut bytes = Cursor::new(Vec::new());
+    let mut encoder = TiffEncoder::new(&mut bytes).expect("a TIFF");
+    for (width, height) in [(30, 10), (10, 40), (20, 20)] {
+        encoder
+            .write_image::<Gray8>(width, height, &vec![200; (width * height) as usize])
+            .expect("a frame");
+    }
+    let pages = without_ocr();
+    let row = row(&pages, "fax.tif", bytes.into_inner()).await;
+    assert_eq!(row.page_count, 3);
+    let never = CancellationToken::new();
+    for (page, size) in [(1, (30, 10)), (2, (10, 40)), (3, (20, 20))] {
+        let image = pages
+            .image(&row, page, ImageSize::Dpi(1.0), ImageFormat::Png, &never)
+            .await
+            .expect("it is drawn");
+        assert_eq!((image.width, image.height), size);
+    }
+    let beyond = pages
+        .image(&row, 4, ImageSize::Dpi(1.0), ImageFormat::Png, &never)
+        .await;
+    assert!(beyond.is_err());
+}
+
+#[tokio::test]
+async fn an_svg_is_drawn_without_looking_elsewhere() {
+    let svg =
+        br#"<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+        width="200" height="100"><rect width="100" height="100" fill="black"/>
+        <image xlink:href="file:///etc/passwd" width="9" height="9"/></svg>"#;
+    let pages = without_ocr();
+    let row = row(&pages, "x.svg", svg.to_vec()).await;
+    assert_eq!(row.media_type, "image/svg+xml");
+    let image = drawn(&pages, &row).await;
+    let (width, height) = image.dimensions();
+    assert_eq!(width, height * 2);
+    assert_eq!(image.get_pixel(width / 4, height / 2).0[0], 0);
+    assert_eq!(image.get_pixel(width * 3 / 4, height / 2).0[0], 255);
+}

@@ -250,3 +250,53 @@ async fn a_word_drawn_twice_is_read_once_and_is_bold() {
     assert_eq!(words.words.len(), 1);
     assert!(words.words[0].bold);
 }
+
+#[tokio::test]
+async fn values_of_form_fields_without_appearance_stand_in_their_rectangles() {
+    let pages = pages();
+    let page = Page {
+        content: show(50.0, 700.0, 12.0, "Number:"),
+        extra: "/Annots [<< /Subtype /Widget /FT /Tx /V (INV 42) /Rect [150 690 350 715] >> \
+                << /Subtype /Widget /FT /Tx /F 2 /V (hidden) /Rect [150 650 350 675] >>]"
+            .to_owned(),
+    };
+    let row = row(&pages, "form.pdf", pdf(&[page])).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("it is read");
+    let texts: Vec<&str> = words.words.iter().map(|w| w.text.as_str()).collect();
+    assert_eq!(texts, ["Number:", "INV", "42"]);
+    assert!(words.words.iter().all(|w| w.line == 0));
+    assert!((words.words[1].rect.xmin - 150.0 / 595.0).abs() < 1e-3);
+}
+
+#[tokio::test]
+async fn text_of_another_layer_than_the_visible_one_is_not_read() {
+    let mut objects: Vec<Vec<u8>> = vec![
+        b"<< /Type /Catalog /Pages 2 0 R /OCProperties << /OCGs [6 0 R] /D << /OFF [6 0 R] >> >> >>".to_vec(),
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>".to_vec(),
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> \
+          /Properties << /L 6 0 R >> >> >>"
+            .to_vec(),
+    ];
+    let content = show(50.0, 700.0, 12.0, "Total 100.00 EUR to pay")
+        + "/OC /L BDC\n"
+        + &show(50.0, 600.0, 12.0, "Total 999.00")
+        + "EMC\n";
+    objects.push(
+        format!(
+            "<< /Length {} >>\nstream\n{content}\nendstream",
+            content.len()
+        )
+        .into_bytes(),
+    );
+    objects.push(b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>".to_vec());
+    objects.push(b"<< /Type /OCG /Name (draft) >>".to_vec());
+    let pages = pages();
+    let row = row(&pages, "layers.pdf", crate::made::assemble(&objects, "")).await;
+    assert_eq!(
+        lines(&texts(&pages, &row).await),
+        ["Total 100.00 EUR to pay"]
+    );
+}
