@@ -246,6 +246,13 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
                 score *= confidence;
             }
             let mut spans = vec![without_title(document, without_number(document, span))];
+            // A line that is only the end of a name goes on with the line above it.
+            if is_tail_of_name(&spans[0].text(document))
+                && let Some(above) = name_above(document, run)
+            {
+                spans.insert(0, above);
+                score += 0.05;
+            }
             // A return address on one line: the name is its first part.
             if let Some(part) = first_part(document, &span) {
                 spans = vec![part];
@@ -275,7 +282,8 @@ fn without_number(document: &Document, span: Span) -> Span {
         }
         let bracket = text.starts_with(['(', '[', '{']);
         let rest = document.text(at..span.last + 1);
-        let digits = rest.chars().filter(char::is_ascii_digit).count();
+        let inside = rest.split([')', ']', '}']).next().unwrap_or_default();
+        let digits = inside.chars().filter(char::is_ascii_digit).count();
         if bracket && at > out.first && digits >= 3 {
             out.last = at - 1;
             out.tail = document.tokens[at - 1].text.len();
@@ -283,6 +291,29 @@ fn without_number(document: &Document, span: Span) -> Span {
         }
     }
     out
+}
+
+/// Whether a line is only a legal form or begins with a bracket.
+fn is_tail_of_name(printed: &str) -> bool {
+    printed.starts_with('(')
+        || printed
+            .split(' ')
+            .all(|w| w.len() < 5 && has_legal_form(&format!("x {w}")))
+}
+
+/// The line above a run, centred over it or with its left edge, when it can be the beginning of its name.
+fn name_above(document: &Document, run: usize) -> Option<Span> {
+    let r = &document.runs[run];
+    let page = &document.pages[document.rows[r.row].page];
+    let above = r.row.checked_sub(1).filter(|row| *row >= page.rows.start)?;
+    document.rows[above].runs.clone().find_map(|other| {
+        let o = &document.runs[other];
+        let aligned = (o.rect.center().0 - r.rect.center().0).abs() < 3.0 * page.em
+            || (o.rect.xmin - r.rect.xmin).abs() < page.em;
+        let close = r.rect.ymin - o.rect.ymax < 1.2 * page.em.max(r.rect.height());
+        let span = super::text::trimmed(document, o.tokens.start, 0, o.tokens.end - 1)?;
+        (aligned && close && organisation_score(&span.text(document)) > 0.4).then_some(span)
+    })
 }
 
 /// A firm's name without the title of the document that follows it on the line.

@@ -175,7 +175,9 @@ fn add_row(
     for mut token in row {
         if let Some(previous) = document.tokens.get(first_token..).and_then(<[Token]>::last) {
             let white = horizontal_gap(previous, &token);
-            if white > gap || (white > 0.05 * em && walled(walls, previous, &token)) {
+            // Large letters stand farther apart.
+            let size = (previous.rect.height().min(token.rect.height()) / em).clamp(1.0, 2.5);
+            if white > gap * size || (white > 0.05 * em && walled(walls, previous, &token)) {
                 let end = document.tokens.len();
                 push_run(document, row_at, start..end);
                 start = end;
