@@ -67,7 +67,7 @@ pub(crate) trait Ledger: fmt::Debug + Send + Sync + 'static {
     async fn claim(&self, ask: Ask) -> Result<Vec<Delivery>>;
     /// Renews leases; the tickets that still hold.
     async fn beat(&self, held: &[Ticket]) -> Result<Vec<Ticket>>;
-    /// Settles; the tickets that still held.
+    /// Settles; the tickets that still held. No event appears twice.
     async fn done(&self, tickets: &[Ticket]) -> Result<Vec<Ticket>>;
     /// Counts a failure.
     async fn retry(&self, ticket: &Ticket, delay: Option<Duration>, error: &str) -> Result<Failed>;

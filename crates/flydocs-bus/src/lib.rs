@@ -1,8 +1,4 @@
-//! The outbox, the drain and deliveries, with one adapter for each kind of bus.
-//!
-//! Publishing is one insert in the transaction of the state change ([`outbox`]). A drain pass, one at a time per
-//! group, hands new events to the group ([`group_lock_key`]); consumers lease deliveries, beat, and settle them
-//! ([`Consumer`]). At least once: handlers are idempotent.
+#![doc = include_str!("../README.md")]
 
 pub mod adapters;
 mod bus;

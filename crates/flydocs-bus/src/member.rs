@@ -369,8 +369,9 @@ impl<L: Ledger> Consumer for Member<L> {
         let back = self.ledger.leave().await?;
         if back > 0 {
             info!(bus.group = %self.group, bus.consumer = %self.consumer, back, "gave back what was not finished");
-            self.ledger.tell_others();
         }
+        // Also for what waits behind a key that this member settled last.
+        self.ledger.tell_others();
         Ok(())
     }
 }

@@ -19,7 +19,7 @@ pub struct Options {
     pub poll: Duration,
     /// How often to look when nothing can tell (poll-only).
     pub poll_only: Duration,
-    /// How many events one drain pass moves.
+    /// How many events one drain pass moves, at least 1.
     pub drain_batch: u32,
     /// How many deliveries the `memory` adapter holds for a group; the rest waits in the outbox.
     pub memory_capacity: u32,

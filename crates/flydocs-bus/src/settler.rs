@@ -32,12 +32,7 @@ impl Settler {
         let (answer, answered) = oneshot::channel();
         self.lock().push(Waiting { ticket, answer });
         let turn = Arc::clone(&self.under_way).lock_owned().await;
-        let mut batch = {
-            let mut waiting = self.lock();
-            let count = waiting.len().min(LARGEST_BATCH);
-            waiting.drain(..count).collect::<Vec<_>>()
-        };
-        batch.retain(|waiting| !waiting.answer.is_closed());
+        let batch = next_batch(&mut self.lock());
         if !batch.is_empty() {
             // A task of its own: a caller that gives up must not take the others' answers with it.
             let ledger = Arc::clone(ledger);
@@ -52,6 +47,22 @@ impl Settler {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Who still waits, each event once: two claims of one event settle one after the other.
+fn next_batch(waiting: &mut Vec<Waiting>) -> Vec<Waiting> {
+    let mut events = HashSet::new();
+    let mut batch = Vec::new();
+    let mut later = Vec::new();
+    for asked in waiting.drain(..).filter(|asked| !asked.answer.is_closed()) {
+        if batch.len() < LARGEST_BATCH && events.insert(asked.ticket.outbox_id) {
+            batch.push(asked);
+        } else {
+            later.push(asked);
+        }
+    }
+    *waiting = later;
+    batch
 }
 
 async fn send<L: Ledger>(ledger: &L, batch: Vec<Waiting>) {
@@ -75,5 +86,38 @@ async fn send<L: Ledger>(ledger: &L, batch: Vec<Waiting>) {
                 "a batch of settlements failed"
             );
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn two_claims_of_one_event_are_never_in_one_batch() {
+        let ask = |outbox_id| {
+            let (answer, answered) = oneshot::channel();
+            (
+                Waiting {
+                    ticket: Ticket {
+                        outbox_id,
+                        token: Uuid::new_v4(),
+                    },
+                    answer,
+                },
+                answered,
+            )
+        };
+        let (mut waiting, answers): (Vec<_>, Vec<_>) = [1, 2, 1, 3].map(ask).into_iter().unzip();
+        let ids = |batch: &[Waiting]| batch.iter().map(|w| w.ticket.outbox_id).collect::<Vec<_>>();
+        assert_eq!(ids(&next_batch(&mut waiting)), [1, 2, 3]);
+        assert_eq!(ids(&waiting), [1]);
+        drop(answers);
+        assert!(
+            next_batch(&mut waiting).is_empty(),
+            "who has left is not settled for"
+        );
     }
 }

@@ -18,7 +18,8 @@ ON CONFLICT (destination, dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING";
 /// Events `o` that somebody still owes: handed out and not settled, not drained yet, or wanted by nobody so far.
 macro_rules! live {
     () => {
-        "(EXISTS (SELECT 1 FROM bus.deliveries d WHERE d.outbox_id = o.id AND d.done_at IS NULL)
+        "(EXISTS (SELECT 1 FROM bus.offsets f JOIN bus.deliveries d
+        ON d.consumer_group = f.consumer_group AND d.outbox_id = o.id AND d.done_at IS NULL)
    OR NOT EXISTS (SELECT 1 FROM bus.offsets f
         WHERE o.destination = ANY (f.destinations) AND o.event_type = ANY (f.event_types)
         AND (o.only_group IS NULL OR o.only_group = f.consumer_group)

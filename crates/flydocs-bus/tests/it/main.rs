@@ -9,4 +9,5 @@
 
 mod conformance;
 mod houses;
+mod plans;
 mod processes;

@@ -74,15 +74,22 @@ async fn kill_9_loses_nothing(house: &dyn House, url: &str) {
     assert_eq!(herd.died.len(), KILLS);
     assert_never_twice_at_once(&notes(&log), &herd.died);
     assert!(bus.dead_letters(None, 10).await.unwrap().is_empty());
-    let group = bus
-        .status()
-        .await
-        .unwrap()
-        .groups
-        .into_iter()
-        .find(|g| g.group == GROUP)
-        .unwrap();
-    assert_eq!((group.undrained, group.due, group.delayed), (0, 0, 0));
+    // What was cut off between its end and its settlement comes once more; then nothing is owed.
+    let began = Instant::now();
+    loop {
+        let status = bus.status().await.unwrap();
+        let group = status
+            .groups
+            .into_iter()
+            .find(|group| group.group == GROUP)
+            .unwrap();
+        if group.undrained + group.due + group.delayed + group.in_flight == 0 {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "still owed: {group:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_never_twice_at_once(&notes(&log), &herd.died);
 }
 
 /// The processes of the group.
@@ -186,7 +193,8 @@ fn assert_never_twice_at_once(notes: &[Note], died: &HashMap<u32, u128>) {
             })
             .map(|note| note.at)
             .or_else(|| died.get(&begin.pid).copied())
-            .unwrap_or_else(|| panic!("{begin:?} neither ended nor died"));
+            // It runs.
+            .unwrap_or_else(micros);
         handlings
             .entry(begin.event)
             .or_default()

@@ -46,7 +46,8 @@ WITH gone AS MATERIALIZED (
       AND NOT EXISTS (SELECT 1 FROM bus.offsets f
                       WHERE o.destination = ANY (f.destinations) AND f.low_xid <= o.txid
                         AND (o.only_group IS NULL OR o.only_group = f.consumer_group))
-      AND NOT EXISTS (SELECT 1 FROM bus.deliveries d WHERE d.outbox_id = o.id)
+      AND NOT EXISTS (SELECT 1 FROM bus.offsets f WHERE EXISTS (
+          SELECT 1 FROM bus.deliveries d WHERE d.consumer_group = f.consumer_group AND d.outbox_id = o.id))
     ORDER BY o.created_at LIMIT $1 FOR UPDATE SKIP LOCKED
 )
 DELETE FROM bus.outbox o USING gone g WHERE o.id = g.id";

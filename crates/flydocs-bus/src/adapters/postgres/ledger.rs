@@ -1,6 +1,6 @@
 //! One member's book on a PostgreSQL server.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use sqlx::{Row as _, postgres::PgRow};
@@ -39,7 +39,7 @@ impl PostgresLedger {
             .server
             .query(sql::DRAIN)
             .bind(self.group.clone())
-            .bind(self.options.drain_batch as i32);
+            .bind(self.options.drain_batch.max(1) as i32);
         let row = self.server.fetch_one(query).await?;
         let Some(won) = row.try_get::<Option<bool>, _>("won")? else {
             return Ok(None);
@@ -96,7 +96,7 @@ impl PostgresLedger {
             .bind(self.group.clone())
             .bind(ids)
             .bind(tokens);
-        tickets(&self.server.fetch_all(query).await?)
+        still_held(held, &self.server.fetch_all(query).await?)
     }
 
     async fn renew(&self, held: &[Ticket]) -> sqlx::Result<Vec<Ticket>> {
@@ -108,7 +108,15 @@ impl PostgresLedger {
             .bind(ids)
             .bind(tokens)
             .bind(self.options.lease.as_secs_f64());
-        tickets(&self.server.fetch_all(query).await?)
+        let rows = self.server.fetch_all(query).await?;
+        rows.iter()
+            .map(|row| {
+                Ok(Ticket {
+                    outbox_id: row.try_get(0)?,
+                    token: row.try_get(1)?,
+                })
+            })
+            .collect()
     }
 
     async fn fail(
@@ -214,9 +222,12 @@ impl Ledger for PostgresLedger {
             .lease(ask)
             .await
             .map_err(self.failed("claim deliveries"))?;
-        rows.iter()
+        let mut deliveries = rows
+            .iter()
             .map(|row| delivery(row, ask.token).map_err(self.failed("read a delivery")))
-            .collect()
+            .collect::<Result<Vec<_>>>()?;
+        deliveries.sort_unstable_by_key(|delivery| delivery.ticket.outbox_id);
+        Ok(deliveries)
     }
 
     async fn beat(&self, held: &[Ticket]) -> Result<Vec<Ticket>> {
@@ -291,15 +302,17 @@ fn columns(held: &[Ticket]) -> (Vec<i64>, Vec<Uuid>) {
         .unzip()
 }
 
-fn tickets(rows: &[PgRow]) -> sqlx::Result<Vec<Ticket>> {
-    rows.iter()
-        .map(|row| {
-            Ok(Ticket {
-                outbox_id: row.try_get(0)?,
-                token: row.try_get(1)?,
-            })
-        })
-        .collect()
+/// The tickets of the events in the answer.
+fn still_held(asked: &[Ticket], rows: &[PgRow]) -> sqlx::Result<Vec<Ticket>> {
+    let ids = rows
+        .iter()
+        .map(|row| row.try_get(0))
+        .collect::<sqlx::Result<HashSet<i64>>>()?;
+    Ok(asked
+        .iter()
+        .filter(|ticket| ids.contains(&ticket.outbox_id))
+        .cloned()
+        .collect())
 }
 
 fn delivery(row: &PgRow, token: Uuid) -> sqlx::Result<Delivery> {

@@ -1,4 +1,5 @@
-//! The statements of the ledger; `bus.drain`, `bus.claim` and `bus.settle` are in the migration.
+//! The statements of the ledger; `bus.drain`, `bus.claim` and `bus.settle` are in the migration. A settled delivery
+//! has no token, so `done_at` need not be asked where a token is.
 
 pub(super) const DRAIN: &str = "SELECT * FROM bus.drain($1, $2)";
 
@@ -8,25 +9,25 @@ pub(super) const SETTLE: &str = "SELECT * FROM bus.settle($1, $2, $3, true)";
 
 pub(super) const BEAT: &str = "
 UPDATE bus.deliveries d SET visible_at = now() + make_interval(secs => $4)
-FROM unnest($2::bigint[], $3::uuid[]) AS t (outbox_id, token)
-WHERE d.consumer_group = $1 AND d.outbox_id = t.outbox_id AND d.claim_token = t.token AND d.done_at IS NULL
-RETURNING d.outbox_id, t.token";
+WHERE d.consumer_group = $1 AND d.outbox_id = ANY ($2)
+  AND (d.outbox_id, d.claim_token) IN (SELECT * FROM unnest($2::bigint[], $3::uuid[]))
+RETURNING d.outbox_id, d.claim_token";
 
 pub(super) const FAILURES: &str = "
 SELECT failures FROM bus.deliveries
-WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3 AND done_at IS NULL FOR UPDATE";
+WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3 FOR UPDATE";
 
 /// `$4` seconds and up to `$5` more, so that what failed together does not come back together.
 pub(super) const RETRY: &str = "
 UPDATE bus.deliveries
 SET visible_at = now() + make_interval(secs => $4 + random() * $5), claim_token = NULL, claimed_by = NULL,
     failures = failures + 1, last_error = left($6, 4000)
-WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3 AND done_at IS NULL";
+WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3";
 
 pub(super) const DEFER: &str = "
 UPDATE bus.deliveries
 SET visible_at = now() + make_interval(secs => $4), claim_token = NULL, claimed_by = NULL, attempts = attempts - 1
-WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3 AND done_at IS NULL";
+WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3";
 
 pub(super) const LEAVE: &str = "
 UPDATE bus.deliveries
@@ -37,7 +38,7 @@ pub(super) const DEAD_LETTER: &str = "
 WITH given_up AS (
     UPDATE bus.deliveries
     SET done_at = now(), claim_token = NULL, failures = failures + 1, last_error = left($5, 4000)
-    WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3 AND done_at IS NULL
+    WHERE consumer_group = $1 AND outbox_id = $2 AND claim_token = $3
     RETURNING outbox_id, attempts
 ), kept AS (
     INSERT INTO bus.dead_letters (consumer_group, outbox_id, event_id, destination, event_type, payload, headers,

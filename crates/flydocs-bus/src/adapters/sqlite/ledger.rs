@@ -89,7 +89,7 @@ impl SqliteLedger {
     }
 
     async fn move_batch(&self) -> sqlx::Result<(u32, bool)> {
-        let batch = i64::from(self.options.drain_batch);
+        let batch = i64::from(self.options.drain_batch.max(1));
         let mut tx = self.database.begin().await?;
         let (last, ids): (Option<i64>, i64) = sqlx::query_as(sql::BATCH)
             .bind(&self.group)

@@ -23,7 +23,7 @@ use crate::conformance::{GROUP, TOPIC, event, exactly, join, n, one, settle};
 #[derive(Debug)]
 pub(crate) struct PostgresHouse {
     pub(crate) url: String,
-    pool: PgPool,
+    pub(crate) pool: PgPool,
 }
 
 impl PostgresHouse {
