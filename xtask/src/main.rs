@@ -14,6 +14,8 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "measure")]
+use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
 #[derive(Debug, Parser)]
@@ -84,27 +86,27 @@ fn main() -> anyhow::Result<()> {
         Command::Eval { dir, out, only } => eval::run(&root, &dir, &out, only.as_deref()),
         Command::Nasty { dir, mut args } => {
             args.insert(0, dir);
-            measured(&root, "nasty", args)
+            measured(&root, "nasty", &args)
         }
         Command::Bench { name, mut args } => {
             args.insert(0, name);
-            measured(&root, "bench", args)
+            measured(&root, "bench", &args)
         }
     }
 }
 
 #[cfg(feature = "measure")]
-fn measured(_root: &Path, command: &str, mut args: Vec<String>) -> anyhow::Result<()> {
+fn measured(_root: &Path, command: &str, args: &[String]) -> anyhow::Result<()> {
     if command == "nasty" {
-        return nasty::run(&args);
+        return nasty::run(args);
     }
-    let name = args.remove(0);
-    bench::run(&name, &args)
+    let (name, args) = args.split_first().context("which benchmark?")?;
+    bench::run(name, args)
 }
 
 /// What is measured is built for it: the same command again, optimised and with the crates it measures.
 #[cfg(not(feature = "measure"))]
-fn measured(root: &Path, command: &str, args: Vec<String>) -> anyhow::Result<()> {
+fn measured(root: &Path, command: &str, args: &[String]) -> anyhow::Result<()> {
     let mut words = vec![
         "run",
         "--quiet",
