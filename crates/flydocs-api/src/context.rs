@@ -44,17 +44,17 @@ pub(crate) struct CallContext {
 impl CallContext {
     fn read(headers: &HeaderMap, mint: &dyn Mint) -> (Self, Option<Refusal>) {
         let mut refusal = None;
-        let mut take = |name: &HeaderName| match word(headers, name) {
-            Ok(found) => found,
-            Err(Unfit) => {
+        let mut take = |name: &HeaderName| {
+            let found = word(headers, name);
+            if found.is_err() {
                 refusal.get_or_insert_with(|| {
                     Refusal::fault(
                         name.as_str(),
                         format!("must be 1 to {LONGEST} visible ASCII characters"),
                     )
                 });
-                None
             }
+            found.ok().flatten()
         };
         let request_id = take(&REQUEST_ID).unwrap_or_else(|| mint.call_id().to_string());
         let correlation_id = take(&CORRELATION_ID).unwrap_or_else(|| mint.call_id().to_string());

@@ -50,7 +50,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
-            sync_timeout: Duration::from_secs(120),
+            sync_timeout: Duration::from_mins(2),
             sync_concurrency: 8,
             keys: Keys::default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -211,10 +211,10 @@ fn digest(request: &ExtractRequest, files: &[Landed]) -> String {
 }
 
 /// One list of faults from several findings.
-fn refuse_all(faults: Vec<Fault>) -> Answer<()> {
+fn refuse_all(faults: &[Fault]) -> Answer<()> {
     if faults.is_empty() {
         Ok(())
     } else {
-        Err(Refusal::invalid(&faults))
+        Err(Refusal::invalid(faults))
     }
 }

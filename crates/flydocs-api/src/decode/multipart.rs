@@ -112,7 +112,7 @@ fn assemble(body: &[u8], parts: Vec<Part>, mut faults: Vec<Fault>) -> Answer<Inc
     })?;
     let mut request = typed(value.clone(), Shape::Multipart)?;
     let expected = expected_types(&value, &parts, &mut faults);
-    refuse_all(faults)?;
+    refuse_all(&faults)?;
     request.files = parts
         .iter()
         .map(|part| FileInput {
@@ -168,6 +168,7 @@ fn expected_types(
     expected
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]
 fn broken(error: axum::extract::multipart::MultipartError) -> Refusal {
     Refusal::fault(
         "",

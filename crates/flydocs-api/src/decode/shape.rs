@@ -276,23 +276,21 @@ impl<'a> Walk<'a> {
             .iter()
             .zip(&words)
             .find(|(_, word)| given == Some(**word));
-        match (chosen, given) {
-            (Some((shape, _)), _) => self.value(shape, value, place),
-            (None, given) => {
-                let message = match given {
-                    None => "is required".to_owned(),
-                    Some(_) => {
-                        let words: Vec<Value> = words.into_iter().cloned().collect();
-                        format!("must be one of {}", listed(&words))
-                    }
-                };
-                if let Some(first) = shapes.first() {
-                    let better = self.stand_in(first);
-                    self.mends.push(Mend::Set(place.pointer.clone(), better));
-                }
-                self.fault(&place.key(tag), message);
-            }
+        if let Some((shape, _)) = chosen {
+            self.value(shape, value, place);
+            return;
         }
+        let message = if given.is_none() {
+            "is required".to_owned()
+        } else {
+            let words: Vec<Value> = words.into_iter().cloned().collect();
+            format!("must be one of {}", listed(&words))
+        };
+        if let Some(first) = shapes.first() {
+            let better = self.stand_in(first);
+            self.mends.push(Mend::Set(place.pointer.clone(), better));
+        }
+        self.fault(&place.key(tag), message);
     }
 
     fn of_type(&mut self, schema: &'a Value, value: &Value, place: &Place) -> bool {

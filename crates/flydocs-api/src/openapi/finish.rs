@@ -72,9 +72,13 @@ fn required_lists(document: &mut Value) {
     ] {
         set(schemas, name, key, "minLength", 1.into());
     }
-    for (name, key, most) in [("ExtractionOptions", "language_hint", 16)] {
-        set(schemas, name, key, "maxLength", most.into());
-    }
+    set(
+        schemas,
+        "ExtractionOptions",
+        "language_hint",
+        "maxLength",
+        16.into(),
+    );
     if let Some(required) = schemas
         .get_mut("ExtractRequest")
         .and_then(|s| s.get_mut("required"))

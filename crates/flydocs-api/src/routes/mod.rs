@@ -103,6 +103,10 @@ async fn no_method(method: Method, uri: Uri) -> Refusal {
     )
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the layer hands the payload over"
+)]
 fn caught(payload: Box<dyn std::any::Any + Send>) -> Response {
     use axum::response::IntoResponse;
     let what = payload

@@ -38,7 +38,7 @@ async fn text_that_is_no_json_is_400_on_every_route() {
             deep.as_str(),
         ] {
             let reply = house.send(raw(path, text.to_owned())).await;
-            assert_eq!(reply.status, 400, "{path} {:.20}", text);
+            assert_eq!(reply.status, 400, "{path} {text:.20}");
             reply.problem("invalid_request");
         }
         let reply = house

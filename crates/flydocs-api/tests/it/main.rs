@@ -1,5 +1,11 @@
 //! The HTTP surface as a caller meets it, on a real store.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test says what it expected"
+)]
+
 mod actions;
 mod admission;
 mod bodies;

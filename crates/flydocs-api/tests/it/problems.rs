@@ -10,6 +10,7 @@ use axum::{
 use bytes::Bytes;
 use flydocs_contract::{ErrorCode, JsonObject, PageWords};
 use flydocs_pages::{ImageFormat, ImageSize, PageImage, Reader, Row, Source};
+use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -351,7 +352,6 @@ async fn an_endless_body_is_refused_before_its_end() {
     let endless = futures::stream::once(async { Ok::<_, std::io::Error>(head) }).chain(
         futures::stream::repeat_with(|| Ok(Bytes::from_static(&[b'A'; 4096]))),
     );
-    use futures::StreamExt as _;
     let request = ask(Method::POST, "/api/v1/extractions")
         .header(header::CONTENT_TYPE, "application/json")
         .body(Body::from_stream(endless))

@@ -18,7 +18,7 @@ pub(crate) fn one(extraction: &Extraction, width: usize, paint: Paint) -> String
         status(extraction.status, paint)
     )];
     let mut fact = |name: &str, value: String| {
-        lines.push(format!("  {}{value}", paint.dim(&format!("{name:<12}"))))
+        lines.push(format!("  {}{value}", paint.dim(&format!("{name:<12}"))));
     };
     fact("submitted", time(extraction.submitted_at));
     if let Some(at) = extraction.started_at {

@@ -77,7 +77,7 @@ settings! {
         /// extractions alone. Empty = no key is asked for.
         api_keys: Option<Secret> = "FLYDOCS_API_KEYS", None;
         /// The ceiling of a synchronous extraction.
-        sync_timeout: Duration = "FLYDOCS_SYNC_TIMEOUT_S", Duration::from_secs(120);
+        sync_timeout: Duration = "FLYDOCS_SYNC_TIMEOUT_S", Duration::from_mins(2);
         /// How many synchronous extractions and page images are worked on at once; the rest waits its turn.
         sync_concurrency: u32 = "FLYDOCS_SYNC_CONCURRENCY", 8;
         /// The largest file. Refused while it arrives.
@@ -117,13 +117,13 @@ settings! {
         /// Where the health server of `worker` and `bbox-worker` listens; empty = none.
         health_address: Option<String> = "FLYDOCS_HEALTH_ADDRESS", None;
         /// The ceiling of one run of an extraction.
-        async_timeout: Duration = "FLYDOCS_ASYNC_TIMEOUT_S", Duration::from_secs(1200);
+        async_timeout: Duration = "FLYDOCS_ASYNC_TIMEOUT_S", Duration::from_mins(20);
         /// A run older than this lost its claim; longer than FLYDOCS_ASYNC_TIMEOUT_S.
-        extraction_run_lease: Duration = "FLYDOCS_EXTRACTION_RUN_LEASE_S", Duration::from_secs(1260);
+        extraction_run_lease: Duration = "FLYDOCS_EXTRACTION_RUN_LEASE_S", Duration::from_mins(21);
         /// The ceiling of one grounding of boxes by a bbox worker.
-        bbox_refine_timeout: Duration = "FLYDOCS_BBOX_REFINE_TIMEOUT_S", Duration::from_secs(600);
+        bbox_refine_timeout: Duration = "FLYDOCS_BBOX_REFINE_TIMEOUT_S", Duration::from_mins(10);
         /// A grounding older than this lost its claim; longer than FLYDOCS_BBOX_REFINE_TIMEOUT_S.
-        bbox_refinement_lease: Duration = "FLYDOCS_BBOX_REFINEMENT_LEASE_S", Duration::from_secs(660);
+        bbox_refinement_lease: Duration = "FLYDOCS_BBOX_REFINEMENT_LEASE_S", Duration::from_mins(11);
         /// How often a worker says that it is alive.
         heartbeat_interval: Duration = "FLYDOCS_HEARTBEAT_INTERVAL_S", Duration::from_secs(5);
         /// A claim that was silent for longer is lost; longer than FLYDOCS_HEARTBEAT_INTERVAL_S.
@@ -131,11 +131,11 @@ settings! {
         /// How often dead workers are looked for.
         liveness_interval: Duration = "FLYDOCS_LIVENESS_INTERVAL_S", Duration::from_secs(2);
         /// How often the reapers sweep.
-        reaper_sweep_interval: Duration = "FLYDOCS_REAPER_SWEEP_INTERVAL_S", Duration::from_secs(60);
+        reaper_sweep_interval: Duration = "FLYDOCS_REAPER_SWEEP_INTERVAL_S", Duration::from_mins(1);
         /// A due row waits this long before a reaper announces it again.
-        queued_orphan_threshold: Duration = "FLYDOCS_QUEUED_ORPHAN_THRESHOLD_S", Duration::from_secs(600);
+        queued_orphan_threshold: Duration = "FLYDOCS_QUEUED_ORPHAN_THRESHOLD_S", Duration::from_mins(10);
         /// The same for boxes that wait for a bbox worker.
-        post_processing_pending_orphan_threshold: Duration = "FLYDOCS_POST_PROCESSING_PENDING_ORPHAN_THRESHOLD_S", Duration::from_secs(1320);
+        post_processing_pending_orphan_threshold: Duration = "FLYDOCS_POST_PROCESSING_PENDING_ORPHAN_THRESHOLD_S", Duration::from_mins(22);
         /// How often an extraction is tried.
         job_max_attempts: u32 = "FLYDOCS_JOB_MAX_ATTEMPTS", 3;
         /// How often the grounding of boxes is tried.
@@ -143,7 +143,7 @@ settings! {
         /// The wait after the first failure that may pass; it doubles with each further one.
         retry_base_delay: Duration = "FLYDOCS_RETRY_BASE_DELAY_S", Duration::from_secs(5);
         /// The longest wait after a failure.
-        retry_max_delay: Duration = "FLYDOCS_RETRY_MAX_DELAY_S", Duration::from_secs(300);
+        retry_max_delay: Duration = "FLYDOCS_RETRY_MAX_DELAY_S", Duration::from_mins(5);
         /// How long running work may go on after SIGTERM; then it is handed back without using up an attempt.
         shutdown_grace: Duration = "FLYDOCS_SHUTDOWN_GRACE_S", Duration::from_secs(30);
     }
@@ -153,7 +153,7 @@ settings! {
         /// How often a delivery is tried quickly, before every 15 minutes up to 24 hours.
         webhook_max_attempts: u32 = "FLYDOCS_WEBHOOK_MAX_ATTEMPTS", 5;
         /// How long a receiver may take.
-        webhook_timeout: Duration = "FLYDOCS_WEBHOOK_TIMEOUT_S", Duration::from_secs(300);
+        webhook_timeout: Duration = "FLYDOCS_WEBHOOK_TIMEOUT_S", Duration::from_mins(5);
         /// Whether callbacks may go to loopback, private and link-local addresses.
         webhook_allow_private: bool = "FLYDOCS_WEBHOOK_ALLOW_PRIVATE", false;
     }
@@ -163,21 +163,21 @@ settings! {
         /// How many files, segments or documents of a stage are worked on at once.
         stage_concurrency: u32 = "FLYDOCS_STAGE_CONCURRENCY", processors();
         /// The ceiling of reading the files.
-        load_timeout: Duration = "FLYDOCS_LOAD_TIMEOUT_S", Duration::from_secs(120);
+        load_timeout: Duration = "FLYDOCS_LOAD_TIMEOUT_S", Duration::from_mins(2);
         /// The ceiling of looking for several documents in a file.
-        splitter_timeout: Duration = "FLYDOCS_SPLITTER_TIMEOUT_S", Duration::from_secs(180);
+        splitter_timeout: Duration = "FLYDOCS_SPLITTER_TIMEOUT_S", Duration::from_mins(3);
         /// The ceiling of finding the types.
-        classifier_timeout: Duration = "FLYDOCS_CLASSIFIER_TIMEOUT_S", Duration::from_secs(180);
+        classifier_timeout: Duration = "FLYDOCS_CLASSIFIER_TIMEOUT_S", Duration::from_mins(3);
         /// The ceiling of reading the fields.
-        extract_timeout: Duration = "FLYDOCS_EXTRACT_TIMEOUT_S", Duration::from_secs(600);
+        extract_timeout: Duration = "FLYDOCS_EXTRACT_TIMEOUT_S", Duration::from_mins(10);
         /// The ceiling of grounding boxes inside a synchronous extraction.
-        bbox_refine_inline_timeout: Duration = "FLYDOCS_BBOX_REFINE_INLINE_TIMEOUT_S", Duration::from_secs(300);
+        bbox_refine_inline_timeout: Duration = "FLYDOCS_BBOX_REFINE_INLINE_TIMEOUT_S", Duration::from_mins(5);
         /// The ceiling of the judge.
-        judge_timeout: Duration = "FLYDOCS_JUDGE_TIMEOUT_S", Duration::from_secs(300);
+        judge_timeout: Duration = "FLYDOCS_JUDGE_TIMEOUT_S", Duration::from_mins(5);
         /// The ceiling of asking a stronger model.
-        judge_escalation_timeout: Duration = "FLYDOCS_JUDGE_ESCALATION_TIMEOUT_S", Duration::from_secs(600);
+        judge_escalation_timeout: Duration = "FLYDOCS_JUDGE_ESCALATION_TIMEOUT_S", Duration::from_mins(10);
         /// The ceiling of transformations.
-        transform_timeout: Duration = "FLYDOCS_TRANSFORM_TIMEOUT_S", Duration::from_secs(600);
+        transform_timeout: Duration = "FLYDOCS_TRANSFORM_TIMEOUT_S", Duration::from_mins(10);
         /// How well words must match a value for its box to be taken from them.
         bbox_refine_threshold: Share = "FLYDOCS_BBOX_REFINE_THRESHOLD", Share(0.85);
     }
@@ -203,7 +203,7 @@ settings! {
         /// The tesseract program.
         tesseract_path: PathBuf = "FLYDOCS_TESSERACT_PATH", PathBuf::from("tesseract");
         /// The longest time OCR may take for one page.
-        ocr_page_timeout: Duration = "FLYDOCS_OCR_PAGE_TIMEOUT_S", Duration::from_secs(120);
+        ocr_page_timeout: Duration = "FLYDOCS_OCR_PAGE_TIMEOUT_S", Duration::from_mins(2);
         /// How many pages are worked on at once.
         pages_concurrency: u32 = "FLYDOCS_PAGES_CONCURRENCY", processors();
         /// The memory that words of pages may be kept in.
@@ -213,7 +213,7 @@ settings! {
         /// The memory one child may address.
         isolation_memory_bytes: Bytes = "FLYDOCS_ISOLATION_MEMORY_BYTES", Bytes(1024 * MIB);
         /// The longest time one piece of work on a file may take in a child.
-        isolation_timeout: Duration = "FLYDOCS_ISOLATION_TIMEOUT_S", Duration::from_secs(60);
+        isolation_timeout: Duration = "FLYDOCS_ISOLATION_TIMEOUT_S", Duration::from_mins(1);
         /// What turns office documents into PDFs; with `none` their text and tables are laid out.
         office_converter: OfficeConverter = "FLYDOCS_OFFICE_CONVERTER", OfficeConverter::None;
         /// Where Gotenberg answers.
@@ -221,7 +221,7 @@ settings! {
         /// The LibreOffice program.
         libreoffice_path: PathBuf = "FLYDOCS_LIBREOFFICE_PATH", PathBuf::from("soffice");
         /// The longest time a conversion may take.
-        office_timeout: Duration = "FLYDOCS_OFFICE_TIMEOUT_S", Duration::from_secs(60);
+        office_timeout: Duration = "FLYDOCS_OFFICE_TIMEOUT_S", Duration::from_mins(1);
     }
     "Process" {
         /// What is logged: `error`, `warn`, `info`, `debug`, or a filter such as `info,flydocs_bus=debug`.

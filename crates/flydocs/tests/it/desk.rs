@@ -107,6 +107,8 @@ pub(crate) fn still() -> insta::Settings {
     let mut settings = insta::Settings::clone_current();
     settings.add_filter(r"\d+\.\d\d s\b", "<seconds> s");
     settings.add_filter(r" +\d+\.\d\d ms", " <ms>");
+    // how sure an engine is changes with the engine
+    settings.add_filter(r" *\d{1,3} %", " <n> %");
     settings.add_filter(r"ext_[0-9A-Z]{26}", "<id>");
     settings.add_filter(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "<time>");
     settings.add_filter(r"\d\d-\d\d \d\d:\d\d:\d\d", "<time>");

@@ -1,5 +1,11 @@
 //! The command line as a person and a script meet it: stdout, stderr and exit code of every command.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test says what it expected"
+)]
+
 mod batch;
 mod configuration;
 mod desk;
