@@ -9,7 +9,7 @@ pub(crate) mod version;
 
 use axum::{
     Router,
-    extract::Request,
+    extract::{DefaultBodyLimit, Request},
     http::{HeaderMap, Method, Uri},
     middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
@@ -77,6 +77,8 @@ pub fn router(api: Api) -> Router {
         .route("/", get(docs::home))
         .fallback(no_route)
         .method_not_allowed_fallback(no_method)
+        // the limits are ours: they count each file and the request while it arrives
+        .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(caught))
         .layer(from_fn_with_state(api.clone(), context::finish))
         .with_state(api)

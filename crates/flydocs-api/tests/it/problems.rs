@@ -345,6 +345,29 @@ async fn a_file_over_the_limit_is_refused_while_it_arrives() {
 }
 
 #[tokio::test]
+async fn a_file_of_several_megabytes_within_the_limit_is_taken_in_either_form() {
+    let house = House::new().await;
+    let large = vec![b'x'; 5 << 20];
+    let body = json!({"document_types": [invoice_type()]}).to_string();
+    let parts = multipart(
+        "/api/v1/extractions",
+        &[
+            ("request", None, "application/json", body.as_bytes()),
+            ("files", Some("large.txt"), "text/plain", &large),
+        ],
+    );
+    let reply = house.send(parts).await;
+    assert_eq!(reply.status, 202, "{}", reply.text());
+    let reply = house
+        .post("/api/v1/extractions", &with_file("large.txt", &large))
+        .await;
+    assert_eq!(reply.status, 202, "{}", reply.text());
+    let id = reply.json()["id"].as_str().unwrap().parse().unwrap();
+    let stored = house.store.request(id, None).await.unwrap().unwrap();
+    assert_eq!(stored.files[0].bytes, 5 << 20);
+}
+
+#[tokio::test]
 async fn an_endless_body_is_refused_before_its_end() {
     let house = House::with(|plan| plan.options.limits.max_bytes = 1000).await;
     let head =
