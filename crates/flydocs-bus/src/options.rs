@@ -39,7 +39,7 @@ impl Default for Options {
             backoff_cap: Duration::from_mins(5),
             poll: Duration::from_secs(5),
             poll_only: Duration::from_millis(500),
-            drain_batch: 500,
+            drain_batch: 250,
             memory_capacity: 10_000,
             keep_events: Duration::from_hours(24),
             keep_dead_letters: Duration::from_hours(30 * 24),

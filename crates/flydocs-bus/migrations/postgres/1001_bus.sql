@@ -27,7 +27,8 @@ CREATE TABLE bus.offsets (
     destinations   text[]      NOT NULL, -- only grows
     event_types    text[]      NOT NULL, -- only grows
     last_event_id  bigint      NOT NULL DEFAULT 0,
-    low_xid        xid8        NOT NULL DEFAULT '0',
+    low_xid        xid8        NOT NULL DEFAULT '0',  -- everything below is final and drained
+    low_id         bigint      NOT NULL DEFAULT 0,    -- and of this very transaction everything up to here
     updated_at     timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 50);
 
@@ -88,7 +89,8 @@ SET jit = off SET enable_seqscan = off SET enable_bitmapscan = off SET enable_ha
 SET enable_material = off SET enable_sort = off
 AS $$
 DECLARE
-    v_key bigint; v_destinations text[]; v_types text[]; v_low xid8; v_now timestamptz; v_first timestamptz;
+    v_key bigint; v_destinations text[]; v_types text[]; v_low xid8; v_low_id bigint; v_now timestamptz;
+    v_first timestamptz;
 BEGIN
     IF p_batch < 1 THEN
         RAISE EXCEPTION 'bus.drain needs a batch of at least 1, not %', p_batch;
@@ -106,13 +108,13 @@ BEGIN
     IF won THEN
         -- A drain that a server crash loses is done again.
         PERFORM set_config('synchronous_commit', 'off', true);
-        SELECT f.destinations, f.event_types, f.low_xid INTO v_destinations, v_types, v_low
+        SELECT f.destinations, f.event_types, f.low_xid, f.low_id INTO v_destinations, v_types, v_low, v_low_id
         FROM bus.offsets f WHERE f.consumer_group = p_group;
         WITH candidates AS MATERIALIZED (
             SELECT c.* FROM unnest(v_destinations) AS d (destination) CROSS JOIN LATERAL (
                 SELECT o.id, o.txid, o.event_type, o.ordering_key, o.available_at
                 FROM bus.outbox o
-                WHERE o.destination = d.destination AND o.txid >= v_low AND o.event_type = ANY (v_types)
+                WHERE o.destination = d.destination AND (o.txid, o.id) > (v_low, v_low_id) AND o.event_type = ANY (v_types)
                   AND (o.only_group IS NULL OR o.only_group = p_group)
                   -- A scalar, not NOT EXISTS: as a join it may compare every delivery of the group.
                   AND (SELECT true FROM bus.deliveries x
@@ -124,16 +126,20 @@ BEGIN
             SELECT p_group, id, txid, event_type, ordering_key, available_at FROM candidates
             ON CONFLICT DO NOTHING
         ), summary AS (
-            SELECT count(*)::int AS n, max(id) AS max_id,
-                   (SELECT txid FROM candidates ORDER BY txid DESC LIMIT 1) AS max_txid,
-                   pg_snapshot_xmin(pg_current_snapshot()) AS xmin
+            SELECT count(*)::int AS n, max(id) AS max_id, pg_snapshot_xmin(pg_current_snapshot()) AS xmin
             FROM candidates
+        ), mark AS (
+            -- A full batch ends inside what is final, or reaches into what is not.
+            SELECT coalesce(l.txid, s.xmin) AS xid, coalesce(l.id, 0) AS id
+            FROM summary s LEFT JOIN (SELECT c.txid, c.id FROM candidates c ORDER BY c.txid DESC, c.id DESC LIMIT 1) l
+              ON s.n >= p_batch AND l.txid < s.xmin
         ), advanced AS (
             UPDATE bus.offsets f SET
                 last_event_id = greatest(f.last_event_id, coalesce(s.max_id, 0)),
-                low_xid = greatest(f.low_xid, CASE WHEN s.n < p_batch THEN s.xmin ELSE least(s.xmin, s.max_txid) END),
+                low_xid = CASE WHEN (m.xid, m.id) > (f.low_xid, f.low_id) THEN m.xid ELSE f.low_xid END,
+                low_id = CASE WHEN (m.xid, m.id) > (f.low_xid, f.low_id) THEN m.id ELSE f.low_id END,
                 updated_at = clock_timestamp()
-            FROM summary s
+            FROM summary s CROSS JOIN mark m
             WHERE f.consumer_group = p_group
               AND (s.n > 0 OR f.updated_at < clock_timestamp() - interval '2 seconds')
         )
@@ -235,6 +241,6 @@ BEGIN
     END IF;
     UPDATE bus.outbox SET txid = CASE WHEN txid >= v_low OR txid <= v_next THEN pg_current_xact_id() ELSE '0'::xid8 END;
     UPDATE bus.deliveries SET txid = '0' WHERE txid > v_next;
-    UPDATE bus.offsets SET low_xid = pg_snapshot_xmin(pg_current_snapshot());
+    UPDATE bus.offsets SET low_xid = pg_snapshot_xmin(pg_current_snapshot()), low_id = 0;
     RETURN true;
 END $$;
