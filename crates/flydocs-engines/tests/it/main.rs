@@ -10,5 +10,6 @@ mod page;
 mod answers_the_port;
 mod classifies_and_splits;
 mod reads_a_contract;
+mod reads_a_form;
 mod reads_an_invoice;
 mod survives_anything;

@@ -45,6 +45,16 @@ pub(crate) fn page(number: u32, parts: &[(f64, f64, &str)]) -> Arc<PageWords> {
     })
 }
 
+/// The page with drawn boxes: left, upper, right and lower edge, in points.
+pub(crate) fn ruled(page: &PageWords, boxes: &[(f64, f64, f64, f64)]) -> Arc<PageWords> {
+    let mut page = page.clone();
+    page.rulings = boxes
+        .iter()
+        .map(|(x0, y0, x1, y1)| Rect::new(x0 / WIDTH, y0 / HEIGHT, x1 / WIDTH, y1 / HEIGHT))
+        .collect();
+    Arc::new(page)
+}
+
 pub(crate) fn invoice() -> Arc<PageWords> {
     page(
         1,

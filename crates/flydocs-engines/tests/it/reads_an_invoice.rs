@@ -1,6 +1,6 @@
 use flydocs_engines::LocalLayout;
 
-use crate::page::{invoice, invoice_type, member, rows, text};
+use crate::page::{invoice, invoice_type, member, page, rows, text};
 
 #[test]
 fn labels_types_and_layout_give_the_values() {
@@ -89,5 +89,78 @@ fn a_type_is_proposed_from_the_labels_of_a_page() {
             .unwrap()
             .len(),
         4
+    );
+}
+
+fn seller_vat(parts: &[(f64, f64, &str)]) -> Option<String> {
+    let spec = serde_json::from_value(serde_json::json!({
+        "id": "invoice", "description": "An invoice.",
+        "field_groups": [{"name": "seller", "fields": [
+            {"name": "seller_name"}, {"name": "vat_id", "validators": [{"name": "vat_id"}]}
+        ]}]
+    }))
+    .unwrap();
+    let groups = LocalLayout.read(&[page(1, parts)], &spec);
+    text(member(&groups[0].fields, "vat_id"))
+}
+
+#[test]
+fn the_only_vat_id_in_a_block_of_facts_is_the_sellers() {
+    let facts = [
+        (60.0, 50.0, "Nordlicht Werkzeuge GmbH"),
+        (60.0, 130.0, "Bill to"),
+        (60.0, 144.0, "Amber Gardens Ltd"),
+        (60.0, 158.0, "4 Mill Lane"),
+        (330.0, 130.0, "Invoice number"),
+        (435.0, 130.0, "NW-2024-0117"),
+        (330.0, 190.0, "VAT ID"),
+        (435.0, 190.0, "DE136695976"),
+    ];
+    assert_eq!(seller_vat(&facts).as_deref(), Some("DE136695976"));
+}
+
+#[test]
+fn a_vat_id_in_the_buyers_address_is_not_the_sellers() {
+    let address = [
+        (60.0, 50.0, "Nordlicht Werkzeuge GmbH"),
+        (60.0, 130.0, "Bill to"),
+        (60.0, 144.0, "Amber Gardens Ltd"),
+        (60.0, 158.0, "4 Mill Lane"),
+        (60.0, 172.0, "VAT ID"),
+        (100.0, 172.0, "DE136695976"),
+    ];
+    assert_eq!(seller_vat(&address), None);
+}
+
+#[test]
+fn a_number_that_ends_a_description_is_no_quantity() {
+    let lines = page(
+        1,
+        &[
+            (120.0, 240.0, "Description"),
+            (336.0, 240.0, "Quantity"),
+            (410.0, 240.0, "Unit price"),
+            (499.0, 240.0, "Amount"),
+            (120.0, 260.0, "Wood screws 4 x 40 mm, box of 500"),
+            (366.0, 260.0, "15"),
+            (434.0, 260.0, "12.60"),
+            (501.0, 260.0, "189.00"),
+            (120.0, 280.0, "Felt pads"),
+            (366.0, 280.0, "30"),
+            (439.0, 280.0, "3.85"),
+            (501.0, 280.0, "115.50"),
+        ],
+    );
+    let groups = LocalLayout.read(&[lines], &invoice_type());
+    let read: Vec<Vec<String>> = rows(&groups[1].fields[0])
+        .iter()
+        .map(|line| rows(line).iter().filter_map(text).collect())
+        .collect();
+    assert_eq!(
+        read,
+        [
+            ["Wood screws 4 x 40 mm, box of 500", "15", "12.6", "189"],
+            ["Felt pads", "30", "3.85", "115.5"],
+        ]
     );
 }

@@ -140,6 +140,10 @@ fn starts_elsewhere(printed: &str) -> bool {
 fn line_of(reader: &Reader<'_>, run: usize) -> Option<(Span, AddressLine)> {
     let document = reader.document;
     let tokens = document.runs[run].tokens.clone();
+    // The words of a label are no line of an address.
+    if tokens.clone().all(|t| reader.stops.at(t)) {
+        return None;
+    }
     let span = super::text::trimmed(document, tokens.start, 0, tokens.end - 1)?;
     let printed = span.text(document);
     let folded = fold(&printed);

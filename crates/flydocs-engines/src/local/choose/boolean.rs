@@ -1,6 +1,6 @@
 //! Check boxes and yes or no: the mark nearest to the label.
 
-use flydocs_contract::FieldValue;
+use flydocs_contract::{FieldValue, Rect};
 
 use super::{
     Reader,
@@ -8,7 +8,7 @@ use super::{
 };
 use crate::local::{
     label::Label,
-    layout::Span,
+    layout::{CheckBox, Span},
     recognise::{Tick, tick_of},
     text::fold,
 };
@@ -34,7 +34,23 @@ pub(crate) fn booleans(reader: &Reader<'_>, index: usize, found: &mut Vec<Candid
             checked: false,
             notes: Vec::new(),
         };
-        if let Some((token, tick, near)) = nearest_mark(reader, label) {
+        let mark = nearest_mark(reader, label);
+        let drawn = nearest_box(reader, label);
+        let nearer = |d: &(CheckBox, f64)| mark.is_none_or(|(_, _, near)| d.1 >= near);
+        if let Some((drawn, near)) = drawn.filter(nearer) {
+            // An empty box is no word: the label stands for it.
+            let (spans, place) = match drawn.mark {
+                Some(token) => (vec![Span::whole(document, token, token)], Place::Right),
+                None => (label.parts.clone(), Place::Unlabelled),
+            };
+            found.extend(Candidate::new(
+                document,
+                spans,
+                FieldValue::Boolean(drawn.tick == Tick::On),
+                strength * near,
+                evidence(place, near, 0.9),
+            ));
+        } else if let Some((token, tick, near)) = mark {
             let span = Span::whole(document, token, token);
             let value = FieldValue::Boolean(tick == Tick::On);
             found.extend(Candidate::new(
@@ -97,6 +113,40 @@ fn nearest_mark(reader: &Reader<'_>, label: &Label) -> Option<(usize, Tick, f64)
         }
     }
     best.map(|(d, at, tick)| (at, tick, (1.0 - 0.08 * d).max(0.4)))
+}
+
+/// The drawn box right before a label, or after it on its row with nothing between, and how near it is.
+fn nearest_box(reader: &Reader<'_>, label: &Label) -> Option<(CheckBox, f64)> {
+    let document = reader.document;
+    let em = document.pages[label.page].em;
+    let last = label.last().rect(document);
+    let first = label.first().rect(document);
+    let tokens = &document.rows[document.tokens[label.last().last].row].tokens;
+    // No other word than its mark in a stretch of the row.
+    let free = |b: &CheckBox, from: f64, to: f64| {
+        !tokens.clone().any(|t| {
+            let r = &document.tokens[t].rect;
+            Some(t) != b.mark && r.xmin < to && from < r.xmax
+        })
+    };
+    let boxes = document.check_boxes(label.page);
+    let near = |b: &CheckBox| {
+        let level = |r: &Rect| (b.rect.center().1 - r.center().1).abs() < 0.8 * em;
+        let before = (first.xmin - b.rect.xmax) / em;
+        let after = (b.rect.xmin - last.xmax) / em;
+        if level(&first) && (-0.2..1.6).contains(&before) {
+            return Some(1.0 - 0.08 * before.max(0.0));
+        }
+        let own = level(&last)
+            && (0.0..30.0).contains(&after)
+            && free(b, last.xmax + 0.1 * em, b.rect.xmin - 0.1 * em)
+            && free(b, b.rect.xmax + 0.1 * em, b.rect.xmax + 1.6 * em);
+        own.then_some((1.0 - 0.04 * after).max(0.6))
+    };
+    boxes
+        .into_iter()
+        .filter_map(|b| near(&b).map(|n| (b, n)))
+        .max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// A sign that stands alone: nothing close on either side.

@@ -5,6 +5,7 @@ mod arithmetic;
 mod boolean;
 mod candidate;
 mod joint;
+mod option;
 mod party;
 mod plan;
 mod prose;

@@ -7,6 +7,7 @@ use super::{
     address::addresses,
     boolean::booleans,
     candidate::{Candidate, Evidence, Place, rank},
+    option::marked_option,
     party::parties,
     prose::sentences,
     relation::relate,
@@ -20,6 +21,9 @@ use crate::local::{
     recognise::{DayOrder, person_score},
     text::{fold, similar},
 };
+
+/// The remark on a value below its label in the same drawn box.
+const IN_ITS_BOX: &str = "in the box of its label";
 
 /// The candidates of a field, best first.
 pub(crate) fn candidates(
@@ -70,7 +74,13 @@ pub(crate) fn candidates(
         Kind::Person => {
             text(reader, index, query, 1, 0.9, &mut found);
             for candidate in &mut found {
-                candidate.score *= 0.5 + 0.5 * person_score(&candidate.text);
+                // A family name alone in its box looks like no person, and is one.
+                let least = if candidate.evidence.notes.contains(&IN_ITS_BOX) {
+                    0.8
+                } else {
+                    0.0
+                };
+                candidate.score *= 0.5 + 0.5 * person_score(&candidate.text).max(least);
             }
         }
         Kind::Address => addresses(reader, index, query, &mut found),
@@ -147,7 +157,35 @@ pub(crate) fn role_factor(
             (0.15, Some("its label names another party"))
         };
     }
+    if only_of_its_kind(reader, query, label, span) {
+        return (0.75, Some("the only one of its kind"));
+    }
     role_place(reader, query, role, span)
+}
+
+/// The seller's only tax number may stand in a block of facts beside the buyer's address. One that stands in the
+/// column under the heading of another party stays that party's.
+fn only_of_its_kind(reader: &Reader<'_>, query: &Query, label: &Label, span: &Span) -> bool {
+    let vats = &reader.pool.vats;
+    if query.kind != Kind::Vat
+        || query.role_name() != "seller"
+        || label.strength() < 0.6
+        || !vats.iter().any(|v| v.span == *span && v.form > 0.6)
+        || vats.iter().any(|v| v.value != vats[0].value)
+    {
+        return false;
+    }
+    let document = reader.document;
+    reader
+        .sections
+        .heading_of(document, span)
+        .is_some_and(|(role, _, heading)| {
+            let em = document.em(span.first);
+            Some(role) != query.role
+                && document.tokens[heading.first().first].row
+                    != document.tokens[label.first().first].row
+                && label.rect.xmin > heading.rect.xmax + 8.0 * em
+        })
 }
 
 /// The same without a label.
@@ -528,6 +566,21 @@ fn extended(reader: &Reader<'_>, span: Span) -> Span {
     out
 }
 
+/// Whether what stands beside a label is the rest of the label: "Place and date", "Street and number".
+fn goes_on(reader: &Reader<'_>, label: &Label, spans: &[Span]) -> bool {
+    let document = reader.document;
+    let (Some(first), last) = (spans.first().map(|s| s.first), label.last().last) else {
+        return false;
+    };
+    !label.closed
+        && first == last + 1
+        && document.tokens[first].run == document.tokens[last].run
+        && matches!(
+            document.tokens[first].text.as_str(),
+            "and" | "or" | "und" | "oder" | "et" | "ou" | "y" | "e" | "en" | "i" | "&"
+        )
+}
+
 /// Text beside the labels, as printed.
 pub(crate) fn text(
     reader: &Reader<'_>,
@@ -544,8 +597,24 @@ pub(crate) fn text(
         for (spans, place, place_score) in text_values(reader.document, &reader.stops, label, lines)
         {
             let strength = label.strength();
+            let in_its_box = place == Place::Below
+                && spans.iter().all(|s| {
+                    let rect = s.rect(reader.document);
+                    reader.document.shares_cell(label.page, &label.rect, &rect)
+                });
+            let place_score = if in_its_box {
+                f64::max(place_score, 0.9)
+            } else {
+                place_score
+            };
             let mut score = strength * place_score * factor;
             let mut notes = Vec::new();
+            if in_its_box {
+                notes.push(IN_ITS_BOX);
+            }
+            if place == Place::Right && goes_on(reader, label, &spans) {
+                score *= 0.3;
+            }
             if let (Some(role), Some(span)) = (query.role, spans.first()) {
                 let (f, note) = role_factor(reader, query, role, label, span);
                 score *= f;
@@ -588,6 +657,10 @@ fn choices(
     query: &Query,
     found: &mut Vec<Candidate>,
 ) {
+    if let Some(marked) = marked_option(reader, index, field) {
+        found.push(marked);
+        return;
+    }
     let document = reader.document;
     let mut beside = Vec::new();
     text(reader, index, query, 1, 1.0, &mut beside);
@@ -642,7 +715,7 @@ fn choices(
     }
 }
 
-fn value_of(json: &serde_json::Value) -> Option<FieldValue> {
+pub(crate) fn value_of(json: &serde_json::Value) -> Option<FieldValue> {
     Some(match json {
         serde_json::Value::String(s) => FieldValue::String(s.clone()),
         serde_json::Value::Bool(b) => FieldValue::Boolean(*b),

@@ -41,9 +41,19 @@ impl Sections {
 
     /// The party a place belongs to, and how closely (1 on the heading's row, less below it).
     pub(crate) fn role_at(&self, document: &Document, span: &Span) -> Option<(Role, f64)> {
+        self.heading_of(document, span)
+            .map(|(role, close, _)| (role, close))
+    }
+
+    /// The same with the heading that says so.
+    pub(crate) fn heading_of(
+        &self,
+        document: &Document,
+        span: &Span,
+    ) -> Option<(Role, f64, &Label)> {
         let token = &document.tokens[span.first];
         let em = document.em(span.first);
-        let mut best: Option<(f64, Role, f64)> = None;
+        let mut best: Option<(f64, Role, f64, &Label)> = None;
         for (role, label) in &self.headings {
             if label.page != token.page {
                 continue;
@@ -68,11 +78,11 @@ impl Sections {
                 }
                 Ordering::Greater => continue,
             };
-            if best.is_none_or(|(d, _, _)| distance < d) {
-                best = Some((distance, *role, close));
+            if best.is_none_or(|(d, _, _, _)| distance < d) {
+                best = Some((distance, *role, close, label));
             }
         }
-        best.map(|(_, role, close)| (role, close))
+        best.map(|(_, role, close, label)| (role, close, label))
     }
 }
 

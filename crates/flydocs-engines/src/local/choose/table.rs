@@ -197,6 +197,8 @@ fn headers(
 /// A row of the table while it is filled: one cell a header, and the lines of its text.
 struct Item {
     cells: Vec<Cell>,
+    /// Further numbers under a header that has one already.
+    spare: Vec<(usize, Candidate)>,
     text: Vec<Span>,
     top: f64,
 }
@@ -288,6 +290,7 @@ fn fill(
         if numbers > 0 && (clashes || !close) {
             items.push(Item {
                 cells: vec![None; header.columns.len()],
+                spare: Vec::new(),
                 text: Vec::new(),
                 top: r.rect.ymin,
             });
@@ -301,6 +304,8 @@ fn fill(
         for (at, candidate) in filled {
             if item.cells[at].is_none() {
                 item.cells[at] = Some(candidate);
+            } else if numbers > 0 && (r.rect.ymin - item.top).abs() < 0.1 * em {
+                item.spare.push((at, candidate));
             }
         }
         if let Some(span) = words {
@@ -347,12 +352,30 @@ fn fill(
         .into_iter()
         .map(|mut item| {
             let mut cells: Vec<Cell> = vec![None; columns.len()];
+            let spare = std::mem::take(&mut item.spare);
             for (asked, at) in assignment.iter().enumerate() {
                 if let Some(at) = at {
                     cells[asked] = item.cells[*at].take();
                 }
             }
             check_product(columns, queries, &mut cells);
+            for (at, candidate) in spare {
+                let Some(asked) = assignment.iter().position(|a| *a == Some(at)) else {
+                    continue;
+                };
+                let checked = |cells: &[Cell]| {
+                    let cell = cells[asked].as_ref();
+                    cell.is_some_and(|c| c.evidence.checked)
+                };
+                if !checked(&cells) {
+                    let mut other = cells.clone();
+                    other[asked] = Some(candidate);
+                    check_product(columns, queries, &mut other);
+                    if checked(&other) {
+                        cells = other;
+                    }
+                }
+            }
             cells
         })
         .filter(|cells| amount.is_none_or(|a| assignment[a].is_none() || cells[a].is_some()))
@@ -455,8 +478,9 @@ fn pieces_of_run(reader: &Reader<'_>, header: &Header, run: usize) -> Vec<(usize
         let numeric = document.tokens[at].text.chars().any(|c| c.is_ascii_digit())
             || document.tokens[at].text.chars().count() < 2;
         match parts.last_mut() {
-            Some((_, last, c))
+            Some((first, last, c))
                 if *c == column
+                    || ends_text(reader, header, *first..at, column)
                     || !numeric
                         && !document.tokens[*last]
                             .text
@@ -479,6 +503,37 @@ fn pieces_of_run(reader: &Reader<'_>, header: &Header, run: usize) -> Vec<(usize
     }
     let tokens = &document.runs[run].tokens;
     vec![(tokens.start, tokens.end - 1)]
+}
+
+/// Whether a word right after a text is its last one, and not the number of the next column: an ordinary gap before
+/// it, away from the header, where a later number of the row stands under that header.
+fn ends_text(
+    reader: &Reader<'_>,
+    header: &Header,
+    text: std::ops::Range<usize>,
+    column: Option<usize>,
+) -> bool {
+    let document = reader.document;
+    let (Some(column), Some(before)) = (column, text.end.checked_sub(1)) else {
+        return false;
+    };
+    let wordy = document.tokens[text.clone()]
+        .iter()
+        .any(|t| t.text.chars().filter(|c| c.is_alphabetic()).count() > 1);
+    let here = &document.tokens[text.end];
+    let em = document.em(text.end);
+    let title = &header.columns[column].rect;
+    let off = |r: &Rect| (r.xmin - title.xmax).max(title.xmin - r.xmax);
+    wordy
+        && here.rect.xmin - document.tokens[before].rect.xmax < 0.6 * em
+        && off(&here.rect) > em
+        && document.tokens[text.end + 1..document.rows[here.row].tokens.end]
+            .iter()
+            .any(|t| {
+                t.text.starts_with(|c: char| c.is_ascii_digit())
+                    && column_of(header, &t.rect) == Some(column)
+                    && off(&t.rect) < 0.0
+            })
 }
 
 /// The header a box stands under: the one it shares most width with, else the nearest.

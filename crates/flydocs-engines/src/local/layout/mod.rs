@@ -1,8 +1,10 @@
 //! From words with boxes to rows and runs: the page as a reader's eye takes it in.
 
+mod cell;
 mod document;
 mod rows;
 mod span;
 
+pub(crate) use cell::CheckBox;
 pub(crate) use document::{Document, Token};
 pub(crate) use span::Span;
