@@ -71,6 +71,15 @@ fn the_label_over_a_value_in_the_same_box_wins_over_its_neighbour() {
 }
 
 #[test]
+fn an_empty_box_does_not_take_its_neighbours_value() {
+    let mut empty = PageWords::clone(&form(&[]));
+    empty.words.retain(|w| w.text != "OKONKWO");
+    let empty = Arc::new(empty);
+    assert_eq!(read(Arc::clone(&empty), "surname"), None);
+    assert_eq!(read(empty, "given_names").as_deref(), Some("RUTH AMARA"));
+}
+
+#[test]
 fn the_words_of_a_label_are_no_part_of_its_value() {
     assert_eq!(read(form(&[]), "street").as_deref(), Some("BIRCH ROAD 17"));
     assert_eq!(read(form(&[]), "city").as_deref(), Some("EASTHAVEN"));

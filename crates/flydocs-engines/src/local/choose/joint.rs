@@ -122,6 +122,16 @@ fn may_share(a: &Query, b: &Query, first: &Candidate, second: &Candidate) -> boo
     if a.kind == Kind::Currency || b.kind == Kind::Currency {
         return true;
     }
+    // "Given names" is the very label of one field and stands only for its kin in another ("surname").
+    let strength = |c: &Candidate| c.evidence.label_strength;
+    if a.kind == Kind::Person
+        && b.kind == Kind::Person
+        && first.evidence.label.is_some()
+        && first.evidence.label == second.evidence.label
+        && (strength(first) - strength(second)).abs() > 0.05
+    {
+        return false;
+    }
     if a.concept.is_some() && a.concept == b.concept && a.role == b.role {
         return true;
     }

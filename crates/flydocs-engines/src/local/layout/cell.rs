@@ -5,6 +5,9 @@ use flydocs_contract::Rect;
 use super::Document;
 use crate::local::recognise::{Tick, tick_of};
 
+/// More squares than this on a page are a pattern or a drawing, and no boxes to tick.
+const MOST_SQUARES: usize = 400;
+
 /// A small square to tick.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CheckBox {
@@ -43,6 +46,9 @@ impl Document {
             });
             if fits(w) && fits(h) && (w - h).abs() < 0.25 * w.max(h) && !known {
                 squares.push(*r);
+            }
+            if squares.len() > MOST_SQUARES {
+                return Vec::new();
             }
         }
         let lonely = |s: &Rect| {
