@@ -43,6 +43,21 @@ fn end_when_waited_for(mut holder: Actor, which: &str, id: &str) -> thread::Join
     })
 }
 
+/// Until somebody holds the lock together with others: a skipping caller in its pause.
+fn until_shared(lock: &LockFile) {
+    use std::os::unix::fs::MetadataExt;
+    let inode = format!(":{} ", std::fs::metadata(lock.path()).unwrap().ino());
+    let shared =
+        |line: &str| line.contains("READ") && !line.contains("->") && line.contains(&inode);
+    while !std::fs::read_to_string("/proc/locks")
+        .unwrap()
+        .lines()
+        .any(shared)
+    {
+        thread::yield_now();
+    }
+}
+
 pub(crate) fn pace(time: Duration) {
     thread::sleep(time);
 }
@@ -131,10 +146,12 @@ fn nobody_runs_the_body_during_the_pause_of_a_skipped_call() {
     let holder = holder("skip_pause", "pause");
     let end = end_when_waited_for(holder, "skip_pause", "pause");
     let skipping = thread::spawn(|| {
-        calls::skip_pause("pause", Duration::from_secs(3), &mut must_not_run).unwrap()
+        calls::skip_pause("pause", Duration::from_secs(6), &mut must_not_run).unwrap()
     });
     end.join().unwrap();
-    let outcome = calls::skip_pause("pause", Duration::from_secs(3), &mut must_not_run).unwrap();
+    // The pause begins when a waiter has seen the end; before that a newcomer may still be first.
+    until_shared(&lock("skip_pause", "pause"));
+    let outcome = calls::skip_pause("pause", Duration::from_secs(6), &mut must_not_run).unwrap();
     assert!(outcome.is_skipped(), "a call during the pause ran");
     assert!(skipping.join().unwrap().is_skipped());
 }
