@@ -90,7 +90,7 @@ struct Outcome {
 }
 
 /// `args`: the folder of the set; `--only TEXT` for cases whose id contains it.
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let Some(folder) = args.first().map(PathBuf::from) else {
         bail!("which set? cargo xtask nasty DIR [--only TEXT]");
     };

@@ -43,7 +43,7 @@ struct Done {
 }
 
 /// `args`: `--files DIR` (PDFs to read instead of the distributions'), `--most N` files (150).
-pub fn run(args: &[String]) -> Result<()> {
+pub(crate) fn run(args: &[String]) -> Result<()> {
     let after = |name: &str| {
         args.iter()
             .position(|a| a == name)
