@@ -189,7 +189,7 @@ impl ExtractedField {
 pub struct FieldValidation {
     /// False iff an error of severity "error" exists.
     pub valid: bool,
-    /// Every broken rule; a warning's message ends in " [warning]".
+    /// Every broken rule; a warning's message ends in " `[warning]`".
     pub errors: Vec<FieldValidationError>,
 }
 
