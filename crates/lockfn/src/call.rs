@@ -1,48 +1,22 @@
-//! What `#[lock_function]` expands to: one call into [`enter`] or [`enter_async`].
+//! One call: the table of modes and delays.
 
 use std::{
-    fmt::Display,
-    future::Future,
-    path::{Path, PathBuf},
-    sync::{Arc, OnceLock},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use crate::{
-    acquire::{Attempt, Locked, Opened},
+    acquire::{Attempt, Locked},
     clock,
-    dir::LockDir,
     error::{LockError, Result},
     file::{Kind, LockFile, Place},
     held::{self, Hold},
-    name::function_identity,
     outcome::{Mode, SkipReason, Skipped},
     pause::{self, Pause},
-    record::{Head, Holder},
+    record::{Holder, Last},
+    site::Config,
     wait,
 };
-
-/// What is fixed at compile time.
-#[derive(Debug)]
-pub struct Config {
-    /// `name`
-    pub name: Option<&'static str>,
-    /// `mode`
-    pub mode: Mode,
-    /// `reentrant`
-    pub reentrant: bool,
-    /// `scope = "system"`
-    pub system: bool,
-    /// `on_abandoned = "error"`
-    pub refuse_abandoned: bool,
-}
-
-/// One attribute in the program.
-#[derive(Debug)]
-pub struct Site {
-    config: Config,
-    lock: OnceLock<LockFile>,
-}
 
 /// The times of one call.
 #[derive(Clone, Copy, Debug)]
@@ -67,112 +41,15 @@ pub enum Entry {
 /// Rounds in which a skipping caller finds the lock free, but only just: then it is not.
 const NEARLY_FREE: u32 = 8;
 
-impl Site {
-    /// A new site.
-    pub const fn new(config: Config) -> Self {
-        Self {
-            config,
-            lock: OnceLock::new(),
-        }
-    }
-
-    fn lock(
-        &self,
-        function: &'static str,
-        key: Option<&dyn Display>,
-        path: Option<&Path>,
-    ) -> Result<LockFile> {
-        if key.is_none()
-            && let Some(lock) = self.lock.get()
-            && path.is_none_or(|path| path == lock.path())
-        {
-            return Ok(lock.clone());
-        }
-        let name = self
-            .config
-            .name
-            .unwrap_or_else(|| function_identity(function));
-        let lock = match (path, key) {
-            (Some(path), _) => LockFile::at(path).called(name),
-            (None, Some(key)) => self.dir()?.keyed(name, &key.to_string()),
-            (None, None) => self.dir()?.lock(name),
-        };
-        if key.is_none() {
-            // Another thread's is as good; another path's is for that path.
-            self.lock.set(lock.clone()).unwrap_or_default();
-        }
-        Ok(lock)
-    }
-
-    fn dir(&self) -> Result<&'static LockDir> {
-        static SYSTEM: OnceLock<LockDir> = OnceLock::new();
-        if !self.config.system {
-            return LockDir::user_default();
-        }
-        if let Some(dir) = SYSTEM.get() {
-            return Ok(dir);
-        }
-        let dir = LockDir::system()?;
-        Ok(SYSTEM.get_or_init(|| dir))
-    }
-}
-
-/// Takes the lock for a call of a sync function, as its attribute says.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the attribute has no other use for the path"
-)]
-pub fn enter(
-    site: &'static Site,
-    function: &'static str,
-    key: Option<&dyn Display>,
-    path: Option<PathBuf>,
-    times: Times,
-) -> Result<Entry> {
-    enter_lock(
-        &site.config,
-        site.lock(function, key, path.as_deref())?,
-        times,
-    )
-}
-
-/// [`enter`] for a lock that is at hand.
+/// Takes `lock` for a call that may block the thread.
 pub fn enter_lock(config: &Config, lock: LockFile, times: Times) -> Result<Entry> {
     let mut call = Call::new(config, lock, times);
     match call.first()? {
         First::Enter(entry) => Ok(entry),
         First::CoolDown(locked, rest) => call.cool_down(locked, rest),
         First::Pause => wait::block_on(call.pause_only()),
-        First::Busy if config.mode == Mode::Wait && times.timeout.is_none() => {
-            let locked = call.lock.place.lock_blocking(Kind::Exclusive)?;
-            call.after_waiting(locked)
-        }
+        First::Busy if config.mode == Mode::Wait && times.timeout.is_none() => call.wait_blocking(),
         First::Busy => wait::block_on(call.contended()),
-    }
-}
-
-/// [`enter`] for an `async` function. The key is rendered before the future is made, which so
-/// borrows nothing and stays `Send`.
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the attribute has no other use for the path"
-)]
-pub fn enter_async(
-    site: &'static Site,
-    function: &'static str,
-    key: Option<&dyn Display>,
-    path: Option<PathBuf>,
-    times: Times,
-) -> impl Future<Output = Result<Entry>> + Send + use<> {
-    let lock = site.lock(function, key, path.as_deref());
-    async move {
-        let mut call = Call::new(&site.config, lock?, times);
-        match call.first()? {
-            First::Enter(entry) => Ok(entry),
-            First::CoolDown(locked, rest) => Box::pin(call.cool_down_async(locked, rest)).await,
-            First::Busy => Box::pin(call.contended()).await,
-            First::Pause => Box::pin(call.pause_only()).await,
-        }
     }
 }
 
@@ -186,7 +63,7 @@ fn sleep(time: Duration) {
     }
 }
 
-struct Call<'a> {
+pub(crate) struct Call<'a> {
     config: &'a Config,
     lock: LockFile,
     times: Times,
@@ -205,12 +82,23 @@ enum First {
 }
 
 impl<'a> Call<'a> {
-    fn new(config: &'a Config, lock: LockFile, times: Times) -> Self {
+    pub(crate) fn new(config: &'a Config, lock: LockFile, times: Times) -> Self {
         Self {
             config,
             lock,
             times,
             arrived: None,
+        }
+    }
+
+    /// [`enter_lock`] without blocking the executor; what may wait is boxed, so that a call that
+    /// need not is small.
+    pub(crate) async fn enter_async(mut self) -> Result<Entry> {
+        match self.first()? {
+            First::Enter(entry) => Ok(entry),
+            First::CoolDown(locked, rest) => Box::pin(self.cool_down_async(locked, rest)).await,
+            First::Busy => Box::pin(self.contended()).await,
+            First::Pause => Box::pin(self.pause_only()).await,
         }
     }
 
@@ -221,27 +109,37 @@ impl<'a> Call<'a> {
         match self.lock.place.attempt(Kind::Exclusive)? {
             Attempt::Locked(locked) => self.locked(locked),
             Attempt::Busy(opened) => {
-                self.arrived = Some((Instant::now(), clock::boot_ms()));
                 let file = self.lock.place.examine(&opened)?.file;
                 if held::holds_file(file) {
                     return self.recursive().map(First::Enter);
                 }
-                match (self.config.mode, self.times.delay.is_zero()) {
-                    (Mode::Try, _) => Err(self.contended_error(&opened)),
-                    (Mode::Skip, true) => {
-                        let holder = Holder::present(&opened.fd);
-                        Ok(First::Enter(self.skipped(SkipReason::Busy, holder)))
-                    }
-                    _ => Ok(First::Busy),
-                }
+                self.busy(|| Holder::present(&opened.fd))
             }
         }
     }
 
-    /// Free at the first attempt: run, unless the lock is still cooling down.
-    fn locked(&self, locked: Locked) -> Result<First> {
-        let Some(rest) = self.still_cooling(&locked) else {
-            return self.run(locked).map(First::Enter);
+    fn busy(&mut self, holder: impl FnOnce() -> Option<Holder>) -> Result<First> {
+        self.arrived = Some((Instant::now(), clock::boot_ms()));
+        match (self.config.mode, self.times.delay.is_zero()) {
+            (Mode::Try, _) => Err(LockError::Contended {
+                lock: self.lock.name().to_owned(),
+                holder: holder().map(Box::new),
+            }),
+            (Mode::Skip, true) => Ok(First::Enter(self.skipped(SkipReason::Busy, holder()))),
+            _ => Ok(First::Busy),
+        }
+    }
+
+    /// Free at the first attempt: run, unless callers who waited for the last run asked for a pause
+    /// after it, or the lock is still cooling down.
+    fn locked(&mut self, locked: Locked) -> Result<First> {
+        let last = self.last(&locked);
+        if pause::in_force(&self.lock.place, &locked, last).is_some() {
+            drop(locked);
+            return self.busy(|| None);
+        }
+        let Some(rest) = self.still_cooling(last) else {
+            return self.run(locked, last).map(First::Enter);
         };
         match (self.config.mode, self.times.delay.is_zero()) {
             (Mode::Wait, _) => Ok(First::CoolDown(locked, rest)),
@@ -257,20 +155,23 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn still_cooling(&self, locked: &Locked) -> Option<Duration> {
+    fn last(&self, locked: &Locked) -> Option<Last> {
+        locked.last(&self.lock.place)
+    }
+
+    fn still_cooling(&self, last: Option<Last>) -> Option<Duration> {
         if self.times.cooldown.is_zero() {
             return None;
         }
-        let last = locked.fd().and_then(Head::read)?;
-        let since = clock::boot_ms().checked_sub(last.up_ms)?;
+        let since = clock::boot_ms().checked_sub(last?.head.up_ms)?;
         self.times
             .cooldown
             .checked_sub(Duration::from_millis(since))
             .filter(|rest| !rest.is_zero())
     }
 
-    fn run(&self, locked: Locked) -> Result<Entry> {
-        let guard = locked.start(&self.lock.place);
+    fn run(&self, locked: Locked, last: Option<Last>) -> Result<Entry> {
+        let guard = locked.start_after(last, &self.lock.place);
         if self.config.refuse_abandoned
             && let Some(holder) = guard.abandoned()
         {
@@ -284,12 +185,14 @@ impl<'a> Call<'a> {
 
     fn cool_down(&self, locked: Locked, rest: Duration) -> Result<Entry> {
         sleep(rest);
-        self.run(locked)
+        let last = self.last(&locked);
+        self.run(locked, last)
     }
 
     async fn cool_down_async(self, locked: Locked, rest: Duration) -> Result<Entry> {
         self.sleep(rest).await?;
-        self.run(locked)
+        let last = self.last(&locked);
+        self.run(locked, last)
     }
 
     async fn sleep(&self, time: Duration) -> Result<()> {
@@ -301,27 +204,59 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Mode wait, locked after contention: the pause is spent in the lock.
-    fn after_waiting(&self, locked: Locked) -> Result<Entry> {
-        let rest = self.still_cooling(&locked).unwrap_or_default();
-        let entry = self.run(locked.contended())?;
-        sleep(self.times.delay.max(rest));
-        Ok(entry)
+    /// Mode wait without a limit: in the kernel's queue. The call's own delay is spent in the lock,
+    /// that of skipping callers together with them.
+    fn wait_blocking(&self) -> Result<Entry> {
+        loop {
+            let locked = self.lock.place.lock_blocking(Kind::Exclusive)?;
+            let last = self.last(&locked);
+            if let Some(rest) = pause::in_force(&self.lock.place, &locked, last) {
+                drop(locked);
+                wait::block_on(self.sit_out(rest))?;
+                continue;
+            }
+            let rest = self.still_cooling(last).unwrap_or_default();
+            let entry = self.run(locked.contended(), last)?;
+            sleep(self.times.delay.max(rest));
+            return Ok(entry);
+        }
+    }
+
+    /// The same with a limit, or without blocking the executor.
+    async fn wait_for_turn(&self) -> Result<Entry> {
+        let deadline = self.deadline();
+        loop {
+            let locked = wait::acquire(&self.lock.place, Kind::Exclusive, deadline).await?;
+            let locked = locked.ok_or_else(|| self.timeout())?;
+            let last = self.last(&locked);
+            if let Some(rest) = pause::in_force(&self.lock.place, &locked, last) {
+                drop(locked);
+                let left = deadline.map(|until| until.saturating_duration_since(Instant::now()));
+                self.sit_out(left.map_or(rest, |left| left.min(rest)))
+                    .await?;
+                if left.is_some_and(|left| left <= rest) {
+                    return Err(self.timeout());
+                }
+                continue;
+            }
+            let rest = self.still_cooling(last).unwrap_or_default();
+            let entry = self.run(locked, last)?;
+            self.sleep(self.times.delay.max(rest)).await?;
+            return Ok(entry);
+        }
+    }
+
+    /// Waits for the rest of a pause, together with those who asked for it.
+    async fn sit_out(&self, rest: Duration) -> Result<()> {
+        let _together = self.lock.place.attempt(Kind::Shared)?;
+        self.sleep(rest).await
     }
 
     /// Waits as mode and times say.
     async fn contended(self) -> Result<Entry> {
         match self.config.mode {
             Mode::Skip => self.skip_after_pause().await,
-            Mode::Wait | Mode::Try => {
-                let deadline = self.deadline();
-                let locked = wait::acquire(&self.lock.place, Kind::Exclusive, deadline).await?;
-                let locked = locked.ok_or_else(|| self.timeout())?;
-                let rest = self.still_cooling(&locked).unwrap_or_default();
-                let entry = self.run(locked)?;
-                self.sleep(self.times.delay.max(rest)).await?;
-                Ok(entry)
-            }
+            Mode::Wait | Mode::Try => self.wait_for_turn().await,
         }
     }
 
@@ -334,8 +269,13 @@ impl<'a> Call<'a> {
                 // Only other skipping callers were there, on their way out: this is a free lock.
                 Pause::NotNeeded => {
                     if let Attempt::Locked(locked) = self.lock.place.attempt(Kind::Exclusive)? {
-                        return match self.still_cooling(&locked) {
-                            None => self.run(locked),
+                        let last = self.last(&locked);
+                        if pause::in_force(&self.lock.place, &locked, last).is_some() {
+                            // This call's own delay is over, another one's is not.
+                            return Ok(self.skipped(SkipReason::Busy, holder));
+                        }
+                        return match self.still_cooling(last) {
+                            None => self.run(locked, last),
                             Some(_) => Ok(self.skipped(SkipReason::CoolingDown, holder)),
                         };
                     }
@@ -389,13 +329,6 @@ impl<'a> Call<'a> {
         })
     }
 
-    fn contended_error(&self, opened: &Opened) -> LockError {
-        LockError::Contended {
-            lock: self.lock.name().to_owned(),
-            holder: Holder::present(&opened.fd).map(Box::new),
-        }
-    }
-
     fn timeout(&self) -> LockError {
         LockError::Timeout {
             lock: self.lock.name().to_owned(),
@@ -406,33 +339,4 @@ impl<'a> Call<'a> {
             holder: self.lock.present_holder().map(Box::new),
         }
     }
-}
-
-/// The `type_name` of an item nested in the function.
-pub fn path_of<T>(_: &T) -> &'static str {
-    std::any::type_name::<T>()
-}
-
-/// A `path` of whatever type.
-pub fn path_from(path: impl AsRef<Path>) -> PathBuf {
-    path.as_ref().to_owned()
-}
-
-/// `on_error = "panic"`.
-#[track_caller]
-#[expect(clippy::panic, reason = "what `on_error = \"panic\"` asks for")]
-pub fn fail(error: &LockError) -> ! {
-    match std::error::Error::source(error) {
-        Some(source) => panic!("{error}: {source}"),
-        None => panic!("{error}"),
-    }
-}
-
-/// Modes wait and try have no such entry.
-#[expect(
-    clippy::unreachable,
-    reason = "only mode skip makes `Entry::Skip`: see `Call`"
-)]
-pub fn never_skips(skipped: &Skipped) -> ! {
-    unreachable!("{skipped}")
 }

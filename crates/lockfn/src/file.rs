@@ -287,6 +287,11 @@ impl Place {
         who
     }
 
+    /// Whether this process may write into lock files: beyond `ulimit -f` the kernel ends it.
+    pub(crate) fn may_write(&self) -> bool {
+        self.who().may_write
+    }
+
     pub(crate) fn insecure(&self, why: impl Into<String>) -> LockError {
         LockError::Insecure {
             path: self.path.clone(),

@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     file::{Kind, Place},
     process,
-    record::{Head, HeadText, Holder, State},
+    record::{Head, HeadText, Holder, Last, State},
 };
 
 /// Holds a lock until it is dropped, or its process ends, however it ends.
@@ -31,8 +31,19 @@ pub struct LockGuard {
 }
 
 impl Locked {
+    /// What the lock file says of the run before, if its holders keep records.
+    pub(crate) fn last(&self, place: &Place) -> Option<Last> {
+        self.fd().filter(|_| place.record).and_then(Last::read)
+    }
+
+    /// Makes the lock a hold.
+    pub(crate) fn start(self, place: &Arc<Place>) -> LockGuard {
+        let last = self.last(place);
+        self.start_after(last, place)
+    }
+
     /// Makes the lock a hold: writes the record, and learns from the one before.
-    pub(crate) fn start(mut self, place: &Arc<Place>) -> LockGuard {
+    pub(crate) fn start_after(mut self, last: Option<Last>, place: &Arc<Place>) -> LockGuard {
         let mut guard = LockGuard {
             fd: self.fd.take(),
             place: Arc::clone(place),
@@ -45,20 +56,19 @@ impl Locked {
             abandoned: None,
         };
         if place.record && guard.kind == Kind::Exclusive {
-            guard.write_start();
+            guard.write_start(last.map(|last| last.head));
         }
         guard
     }
 }
 
 impl LockGuard {
-    fn write_start(&mut self) {
+    fn write_start(&mut self, previous: Option<Head>) {
         let Some(fd) = &self.fd else { return };
         let who = self.place.who();
         if !who.may_write {
             return;
         }
-        let previous = Head::read(fd);
         if previous.is_some_and(|head| matches!(head.state, State::Running | State::Lost)) {
             self.abandoned = Holder::read(fd).map(Arc::new);
         }

@@ -16,6 +16,7 @@ mod pause;
 mod probe;
 mod process;
 mod record;
+mod site;
 mod wait;
 
 pub use dir::LockDir;
@@ -33,10 +34,8 @@ pub use record::{Holder, State};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
-        call::{
-            Config, Entry, Site, Times, enter, enter_async, enter_lock, fail, never_skips,
-            path_from, path_of,
-        },
+        call::{Entry, Times, enter_lock},
         held::{Hold, InLock, ThreadScope},
+        site::{Config, Site, enter, enter_async, fail, never_skips, path_from, path_of},
     };
 }

@@ -2,7 +2,9 @@
 //! together with all other skipping callers.
 //!
 //! They hold the lock together (shared), so nobody runs the body meanwhile; and all of them up to
-//! one fixed moment, so a stream of callers cannot keep the function from ever running again.
+//! one fixed moment, so a stream of callers cannot keep the function from ever running again. While
+//! they wait for the holder they leave a request in the record, which keeps newcomers out before
+//! the first of them has woken up.
 
 use std::{
     sync::Arc,
@@ -16,7 +18,8 @@ use crate::{
     clock,
     error::Result,
     file::{Kind, Place},
-    record::{Head, State},
+    process,
+    record::{Head, Holder, Last, PauseRequest, State},
     wait::{self, Looks},
 };
 
@@ -34,7 +37,7 @@ pub(crate) enum Pause {
 /// What waiting for the holder led to.
 enum Waited {
     /// The holder is gone, the lock is ours, shared.
-    Shared(Locked, Option<Head>),
+    Shared(Locked, Option<Last>),
     /// The holder is gone, and somebody else has begun: it ended then.
     Overtaken(u64),
     TimedOut,
@@ -47,24 +50,28 @@ pub(crate) async fn until_settled(
     arrived_up_ms: u64,
 ) -> Result<Pause> {
     let mut blocked = false;
-    let (locked, head) = match wait_shared(place, deadline, arrived_up_ms, &mut blocked).await? {
-        Waited::Shared(locked, head) => (locked, head),
+    let asking = Asking::new(place, delay, arrived_up_ms);
+    let (locked, last) = match wait_shared(place, deadline, asking, &mut blocked).await? {
+        Waited::Shared(locked, last) => (locked, last),
         Waited::Overtaken(ended_up_ms) => {
             sleep_until(place, ended_up_ms, delay).await?;
             return Ok(Pause::Over);
         }
         Waited::TimedOut => return Ok(Pause::TimedOut),
     };
-    let ended = match head {
-        // Its own word. It only counts as the end of the holder we met if it is later than that.
-        Some(head)
-            if matches!(head.state, State::Done | State::Lost)
-                && (!blocked || head.up_ms >= arrived_up_ms) =>
+    let ended = match last {
+        // Its own word. It only counts as the end of the holder we met if it is later than that, or
+        // if we met nobody but a newcomer who took a look at a pause in force.
+        Some(last)
+            if !last.head.is_open()
+                && (!blocked
+                    || last.head.up_ms >= arrived_up_ms
+                    || rest_asked_for(&last).is_some()) =>
         {
-            Some(head.up_ms)
+            Some(last.head.up_ms)
         }
         // It died, or it writes no record: the first to notice fixes the moment for all.
-        Some(head) => mark_ended(&locked, head),
+        Some(last) => mark_ended(place, &locked, last.head),
         None => None,
     };
     let Some(ended_up_ms) = ended else {
@@ -82,64 +89,130 @@ pub(crate) async fn until_settled(
     Ok(Pause::Over)
 }
 
+/// What is left of the pause that callers asked for who waited for the last run to end, if it
+/// is still in force. Whoever has the lock alone and finds one may not run.
+pub(crate) fn in_force(place: &Place, locked: &Locked, last: Option<Last>) -> Option<Duration> {
+    let mut last = last?;
+    last.request?;
+    if last.head.is_open() {
+        // Its holder died. The pause after it starts now, for everybody.
+        last.head.up_ms = mark_ended(place, locked, last.head)?;
+    }
+    rest_asked_for(&last)
+}
+
+fn rest_asked_for(last: &Last) -> Option<Duration> {
+    let rest = remaining(last.head.up_ms, last.request?.delay());
+    (!rest.is_zero()).then_some(rest)
+}
+
 async fn wait_shared(
     place: &Arc<Place>,
     deadline: Option<Instant>,
-    arrived_up_ms: u64,
+    mut asking: Asking<'_>,
     blocked: &mut bool,
 ) -> Result<Waited> {
     let hub = wait::hub(place)?;
-    let mut met = None;
     for round in 0.. {
         let mut opened = place.open(round)?;
         opened.waited();
         place.examine(&opened)?;
-        let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
+        let shared = FlockOperation::NonBlockingLockShared;
+        if !place.flock(&opened.fd, shared)? {
             *blocked = true;
-            let locked = wait::fallback::acquire(hub, place, Kind::Shared, deadline).await?;
-            let head = locked.as_ref().and_then(Locked::fd).and_then(Head::read);
-            return Ok(locked.map_or(Waited::TimedOut, |locked| Waited::Shared(locked, head)));
-        };
-        let mut looks = Looks::default();
-        while !place.flock(&opened.fd, FlockOperation::NonBlockingLockShared)? {
-            *blocked = true;
-            if let Some(ended_up_ms) = overtaken(&opened, &mut met, arrived_up_ms) {
+            // Before the watch: our own request is no news to us.
+            if let Some(ended_up_ms) = asking.look(&opened) {
                 return Ok(Waited::Overtaken(ended_up_ms));
             }
-            if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
-                return Ok(Waited::TimedOut);
+            let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
+                let locked = wait::fallback::acquire(hub, place, Kind::Shared, deadline).await?;
+                return Ok(locked.map_or(Waited::TimedOut, |locked| {
+                    let last = locked.last(place);
+                    Waited::Shared(locked, last)
+                }));
+            };
+            let mut looks = Looks::default();
+            while !place.flock(&opened.fd, shared)? {
+                if let Some(ended_up_ms) = asking.look(&opened) {
+                    return Ok(Waited::Overtaken(ended_up_ms));
+                }
+                if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                    return Ok(Waited::TimedOut);
+                }
+                looks.next(&opened, &watch, deadline).await;
             }
-            looks.next(&opened, &watch, deadline).await;
         }
-        drop(watch);
         if let Some(locked) = place.verified(opened, Kind::Shared)? {
-            let head = locked.fd().and_then(Head::read);
-            return Ok(Waited::Shared(locked, head));
+            let last = locked.last(place);
+            return Ok(Waited::Shared(locked, last));
         }
     }
     Ok(Waited::TimedOut)
 }
 
-/// The end of the holder we met, if another one holds the lock now: a caller that came at the
-/// moment of the release may be quicker than we are, and we do not wait for it as well.
-fn overtaken(opened: &Opened, met: &mut Option<Head>, arrived_up_ms: u64) -> Option<u64> {
-    let now = Head::read(&opened.fd)?;
-    match *met {
-        Some(met) if now.token > met.token => Some(if now.previous_up_ms >= arrived_up_ms {
-            now.previous_up_ms
-        } else {
-            clock::boot_ms()
-        }),
-        Some(_) => None,
-        // A record that is not (yet) that of a living holder says nothing about whom we met.
-        None => {
-            *met = now.seems_alive().then_some(now);
-            None
+/// A caller that waits for a holder, and asks for a pause after it.
+struct Asking<'a> {
+    place: &'a Place,
+    delay: Duration,
+    arrived_up_ms: u64,
+    /// The holder met: one that was sure to end later than the request for it was made.
+    met: Option<Head>,
+}
+
+impl<'a> Asking<'a> {
+    fn new(place: &'a Place, delay: Duration, arrived_up_ms: u64) -> Self {
+        Self {
+            place,
+            delay,
+            arrived_up_ms,
+            met: None,
         }
+    }
+
+    /// After a failed try: sees to it that the request stands.
+    ///
+    /// Returns the end of the holder met, if another one holds the lock now: a caller that knows no
+    /// pauses may be quicker than we are, and we do not wait for it as well.
+    fn look(&mut self, opened: &Opened) -> Option<u64> {
+        let Last { head, request } = Last::read(&opened.fd)?;
+        match self.met {
+            Some(met) if head.token > met.token => {
+                return Some(if head.previous_up_ms >= self.arrived_up_ms {
+                    head.previous_up_ms
+                } else {
+                    clock::boot_ms()
+                });
+            }
+            Some(_) => {}
+            // A record that is not (yet) that of a living holder says nothing about whom we met.
+            None if !(head.seems_alive() || is_from_elsewhere(opened)) => return None,
+            None => {}
+        }
+        let wanted = PauseRequest::new(head.token, self.delay);
+        if request.is_none_or(|standing| !standing.covers(&wanted)) && self.place.may_write() {
+            wanted.write(&opened.fd);
+        }
+        if self.met.is_none() {
+            // Only what stood there before the holder wrote its end is sure to be seen by whoever
+            // comes next. If it has ended meanwhile, the next one may be the one to wait for.
+            self.met =
+                Head::read(&opened.fd).filter(|now| now.is_open() && now.token == head.token);
+        }
+        None
     }
 }
 
-fn mark_ended(locked: &Locked, head: Head) -> Option<u64> {
+/// Whether the holder's process number is one of another pid namespace (a container that shares the
+/// directory): it cannot be seen from here, and is taken at its word.
+fn is_from_elsewhere(opened: &Opened) -> bool {
+    Holder::present(&opened.fd)
+        .is_some_and(|holder| ![0, process::me().namespace].contains(&holder.namespace))
+}
+
+fn mark_ended(place: &Place, locked: &Locked, head: Head) -> Option<u64> {
+    if !place.may_write() {
+        return None;
+    }
     let state = match head.state {
         State::Running => State::Lost,
         State::Exec => State::Done,

@@ -72,6 +72,28 @@ impl Actor {
         writeln!(self.input.as_mut().unwrap()).unwrap();
     }
 
+    /// Stops it (SIGSTOP) and returns when it has stopped.
+    pub(crate) fn stop(&self) {
+        self.signal(libc::SIGSTOP);
+        while !std::fs::read_to_string(format!("/proc/{}/stat", self.id()))
+            .unwrap()
+            .contains(") T ")
+        {
+            std::thread::yield_now();
+        }
+    }
+
+    /// Lets a stopped one go on.
+    pub(crate) fn resume(&self) {
+        self.signal(libc::SIGCONT);
+    }
+
+    #[expect(unsafe_code, reason = "kill has no safe wrapper here")]
+    fn signal(&self, signal: i32) {
+        // SAFETY: touches no memory; the child has not been waited for, so the number is its own.
+        assert_eq!(unsafe { libc::kill(self.id() as i32, signal) }, 0);
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -146,7 +168,7 @@ fn plays_its_role() {
             });
         }
         ("interrupted" | "with-child" | "forks", _) => crate::fork::act(&role, &words),
-        ("no-flock" | "no-create" | "no-record" | "no-inotify", _) => {
+        ("no-flock" | "no-create" | "no-record" | "no-record-pause" | "no-inotify", _) => {
             crate::kernel::act(&role, &words);
         }
         ("another-user", _) => crate::users::act(&words),

@@ -87,6 +87,11 @@ fn waiters_of_all_kinds_get_it_from_a_killed_holder() {
 
 /// Until a thread of this process waits for the lock: in the kernel's queue or by a watch.
 pub(crate) fn until_waiting(lock: &LockFile) {
+    until_process_waits(lock, "self");
+}
+
+/// The same of another process.
+pub(crate) fn until_process_waits(lock: &LockFile, pid: &str) {
     use std::os::unix::fs::MetadataExt;
     let inode = std::fs::metadata(lock.path()).unwrap().ino();
     let queued = format!(":{inode} ");
@@ -99,7 +104,7 @@ pub(crate) fn until_waiting(lock: &LockFile) {
         {
             return;
         }
-        for entry in std::fs::read_dir("/proc/self/fdinfo").unwrap() {
+        for entry in std::fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap() {
             let info = std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
             if info
                 .lines()

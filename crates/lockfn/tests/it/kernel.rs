@@ -38,6 +38,13 @@ pub(crate) fn act(role: &str, words: &[&str]) {
             drop(guard);
             report(lock.lock_within(Duration::from_secs(1)).unwrap().is_some());
         }
+        ("no-record-pause", [dir, id]) => {
+            crate::calls::share_locks(std::path::Path::new(dir));
+            limit_files_to_nothing();
+            let pause = Duration::from_millis(100);
+            let outcome = crate::calls::skip_pause(id, pause, &mut || report("ran")).unwrap();
+            report(format!("skipped {}", outcome.is_skipped()));
+        }
         ("no-create", [path]) => {
             // As fs.protected_regular does for another user's file in a sticky directory.
             refuse(libc::SYS_openat, Some(libc::O_CREAT as u32), libc::EACCES);
@@ -148,4 +155,16 @@ fn an_existing_file_is_opened_without_o_creat() {
     let mut actor = Actor::start("no-create", &[&text(&lock)]);
     actor.expect("true");
     actor.ends();
+}
+
+#[test]
+fn a_program_that_may_write_no_files_can_wait_for_a_pause() {
+    let dir = crate::calls::locks().to_str().unwrap();
+    let holder = crate::modes::holder("skip_pause", "no-record");
+    let mut waiter = Actor::start("no-record-pause", &[dir, "no-record"]);
+    let lock = crate::modes::lock("skip_pause", "no-record");
+    crate::core::until_process_waits(&lock, &waiter.id().to_string());
+    holder.kill();
+    waiter.expect("skipped true");
+    waiter.ends();
 }

@@ -26,6 +26,7 @@ mod line;
 mod macros;
 mod modes;
 mod names;
+mod pauses;
 mod shapes;
 mod tasks;
 mod users;
