@@ -38,6 +38,7 @@ pub(crate) fn cargo_program() -> &'static str {
 /// Runs a command with our own output; fails when it does.
 pub(crate) fn check(command: &mut Command) -> anyhow::Result<()> {
     say(&shown(command));
+    forget_package(command);
     let status = command
         .status()
         .with_context(|| format!("cannot run {}", shown(command)))?;
@@ -45,6 +46,19 @@ pub(crate) fn check(command: &mut Command) -> anyhow::Result<()> {
         bail!("{} failed: {status}", shown(command));
     }
     Ok(())
+}
+
+/// Takes away what `cargo run` told us about xtask itself: build scripts (that of ring) watch these names, and a
+/// build started from here would compile again what a build started by hand has just made.
+fn forget_package(command: &mut Command) {
+    const TOLD: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+    for (name, _) in std::env::vars_os() {
+        if let Some(text) = name.to_str()
+            && TOLD.iter().any(|prefix| text.starts_with(prefix))
+        {
+            command.env_remove(&name);
+        }
+    }
 }
 
 /// Runs a command and gives its standard output; fails when it does.
