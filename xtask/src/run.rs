@@ -51,7 +51,12 @@ pub(crate) fn check(command: &mut Command) -> anyhow::Result<()> {
 /// Takes away what `cargo run` told us about xtask itself: build scripts (that of ring) watch these names, and a
 /// build started from here would compile again what a build started by hand has just made.
 fn forget_package(command: &mut Command) {
-    const TOLD: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
+    const TOLD: [&str; 4] = [
+        "CARGO_PKG_",
+        "CARGO_MANIFEST_",
+        "CARGO_BIN_",
+        "CARGO_CRATE_",
+    ];
     for (name, _) in std::env::vars_os() {
         if let Some(text) = name.to_str()
             && TOLD.iter().any(|prefix| text.starts_with(prefix))
