@@ -3,6 +3,8 @@
 mod arrows;
 #[cfg(feature = "measure")]
 mod bench;
+#[cfg(feature = "chaos")]
+mod chaos;
 mod clients;
 mod deny;
 mod eval;
@@ -70,6 +72,13 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Kill processes of a real fleet while it works, then audit every document (--help for its own flags)
+    #[command(disable_help_flag = true)]
+    Chaos {
+        /// Its own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measure against peers in one run: ground, lock, pages
     Bench {
         /// Which benchmark
@@ -96,6 +105,7 @@ fn main() -> anyhow::Result<()> {
             args.insert(0, dir);
             measured(&root, "nasty", &args)
         }
+        Command::Chaos { args } => chaotic(&root, &args),
         Command::Bench { name, mut args } => {
             args.insert(0, name);
             measured(&root, "bench", &args)
@@ -125,6 +135,28 @@ fn measured(root: &Path, command: &str, args: &[String]) -> anyhow::Result<()> {
         "measure",
         "--",
         command,
+    ];
+    words.extend(args.iter().map(String::as_str));
+    run::cargo(root, &words)
+}
+
+#[cfg(feature = "chaos")]
+fn chaotic(root: &Path, args: &[String]) -> anyhow::Result<()> {
+    chaos::run(root, args)
+}
+
+/// The same command again, with the servers and clients it needs.
+#[cfg(not(feature = "chaos"))]
+fn chaotic(root: &Path, args: &[String]) -> anyhow::Result<()> {
+    let mut words = vec![
+        "run",
+        "--quiet",
+        "--package",
+        "xtask",
+        "--features",
+        "chaos",
+        "--",
+        "chaos",
     ];
     words.extend(args.iter().map(String::as_str));
     run::cargo(root, &words)

@@ -9,7 +9,8 @@ pub(crate) fn everything(root: &Path) -> anyhow::Result<()> {
     setup::install()?;
     checks(root)?;
     tests(root)?;
-    clients::check(root, &[])
+    clients::check(root, &[])?;
+    chaos(root)
 }
 
 /// Everything that is no test, cheapest first.
@@ -22,6 +23,21 @@ pub(crate) fn checks(root: &Path) -> anyhow::Result<()> {
         &[
             "clippy",
             "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ],
+    )?;
+    run::cargo(
+        root,
+        &[
+            "clippy",
+            "--package",
+            "xtask",
+            "--features",
+            "chaos",
             "--all-targets",
             "--locked",
             "--",
@@ -50,4 +66,17 @@ fn tests(root: &Path) -> anyhow::Result<()> {
         }
     }
     run::check(&mut command)
+}
+
+/// Twenty seconds of kill -9 over PostgreSQL, and first whether its audit can fail.
+fn chaos(root: &Path) -> anyhow::Result<()> {
+    const XTASK: [&str; 5] = ["--package", "xtask", "--features", "chaos", "--locked"];
+    let with = |command: &'static str, rest: &[&'static str]| {
+        let mut words = vec![command];
+        words.extend(XTASK);
+        words.extend(rest);
+        run::cargo(root, &words)
+    };
+    with("test", &["chaos"])?;
+    with("run", &["--quiet", "--", "chaos", "--seconds", "20"])
 }

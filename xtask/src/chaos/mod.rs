@@ -1,0 +1,335 @@
+//! `cargo xtask chaos`: real processes over a real database, killed while they work; then an audit of every document.
+//!
+//! Exit 0 only when nothing was lost, accepted twice, stuck, untrue or unexplained, and something was killed at all.
+
+mod audit;
+#[cfg(test)]
+mod audit_tests;
+mod callers;
+mod facts;
+mod fleet;
+mod paper;
+mod plan;
+mod receiver;
+mod servers;
+mod storm;
+mod throughput;
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Duration,
+};
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser as _;
+use tokio::time::{Instant, sleep};
+
+use self::{
+    audit::{Broken, Ended, Facts, Finding, audit},
+    callers::Callers,
+    facts::{Database, Open},
+    fleet::{Death, Fleet},
+    plan::Plan,
+    receiver::Receiver,
+    servers::Servers,
+    storm::Harm,
+};
+use crate::run;
+
+/// How long the fleet may take to come up.
+const UP_WITHIN: Duration = Duration::from_secs(60);
+/// How long a process waits for the database at its start before it gives up, and a little more.
+const STARTED: Duration = Duration::from_secs(15);
+/// `FLYDOCS_HEARTBEAT_TIMEOUT_S` by default: the only thing that tells behind a pooler.
+const SILENCE: f64 = 30.0;
+/// How many findings are printed.
+const SHOWN: usize = 40;
+
+/// Runs it with its own arguments.
+pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
+    let words = std::iter::once("chaos").chain(args.iter().map(String::as_str));
+    let plan = Plan::parse_from(words);
+    let binary = match &plan.binary {
+        Some(binary) => binary.canonicalize().context("no such --binary")?,
+        None => build(root)?,
+    };
+    // No connection of this process is encrypted; the HTTP client asks for a provider all the same.
+    drop(rustls::crypto::ring::default_provider().install_default());
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(async {
+            if plan.throughput {
+                throughput::measure(&plan, &binary).await
+            } else {
+                storm(&plan, &binary).await
+            }
+        })
+}
+
+/// The program as the developer has it.
+fn build(root: &Path) -> Result<PathBuf> {
+    run::cargo(root, &["build", "--quiet", "--package", "flydocs"])?;
+    let metadata = run::output(
+        Command::new(run::cargo_program())
+            .args(["metadata", "--no-deps", "--format-version=1"])
+            .current_dir(root),
+    )?;
+    let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
+    let target = metadata["target_directory"]
+        .as_str()
+        .context("cargo does not say where it builds")?;
+    Ok(Path::new(target).join("debug/flydocs"))
+}
+
+/// A run's folder, servers, receiver and fleet.
+struct House {
+    servers: Servers,
+    receiver: Receiver,
+    fleet: Fleet,
+    callers: Callers,
+    database: Database,
+    folder: tempfile::TempDir,
+}
+
+impl House {
+    async fn open(plan: &Plan, binary: &Path) -> Result<Self> {
+        let mut folder = tempfile::Builder::new()
+            .prefix("flydocs-chaos-")
+            .tempdir()?;
+        folder.disable_cleanup(plan.keep);
+        let servers = Servers::start(plan, folder.path()).await?;
+        let receiver = Receiver::start(plan.seed).await?;
+        let port = free_port()?;
+        let callers = Callers::new(format!("http://127.0.0.1:{port}"), receiver.url.clone())?;
+        let mut fleet = Fleet::new();
+        let settings = settings(plan, &servers, folder.path())?;
+        let mut start = |name: String, arguments: &[&str]| {
+            fleet.start(name, arguments, &settings, binary, folder.path());
+        };
+        start("serve".to_owned(), &["serve", "--port", &port.to_string()]);
+        for number in 1..=plan.workers {
+            start(format!("worker-{number}"), &["worker"]);
+        }
+        for number in 1..=plan.bbox_workers {
+            start(format!("bbox-worker-{number}"), &["bbox-worker"]);
+        }
+        callers.wait_for_server(UP_WITHIN).await?;
+        let database = Database::open(&servers.facts).await?;
+        Ok(Self {
+            servers,
+            receiver,
+            fleet,
+            callers,
+            database,
+            folder,
+        })
+    }
+
+    /// Waits until nothing is left to do; what is left after `at_most`.
+    async fn settled_within(&self, at_most: Duration) -> Result<(Open, Duration)> {
+        let began = Instant::now();
+        loop {
+            let open = self.database.open_work().await?;
+            if open.nothing() || began.elapsed() >= at_most {
+                return Ok((open, began.elapsed()));
+            }
+            sleep(Duration::from_millis(250)).await;
+        }
+    }
+}
+
+fn settings(plan: &Plan, servers: &Servers, folder: &Path) -> Result<Vec<(String, String)>> {
+    let concurrency = plan.concurrency.to_string();
+    let mut settings = servers.settings.clone();
+    for (name, value) in [
+        ("FLYDOCS_DATA_DIR", folder.display().to_string()),
+        ("FLYDOCS_TESSERACT_PATH", paper::reader(folder)?),
+        ("FLYDOCS_WORKER_CONCURRENCY", concurrency.clone()),
+        ("FLYDOCS_PAGES_CONCURRENCY", concurrency),
+        ("FLYDOCS_WEBHOOK_ALLOW_PRIVATE", "true".to_owned()),
+    ] {
+        settings.push((name.to_owned(), value));
+    }
+    Ok(settings)
+}
+
+/// A port that was free a moment ago, so that the server has the same one after every restart.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+async fn storm(plan: &Plan, binary: &Path) -> Result<()> {
+    let mut house = House::open(plan, binary).await?;
+    run::say(&format!(
+        "{}; logs in {}",
+        plan.title(),
+        house.folder.path().display()
+    ));
+    let begin = Instant::now();
+    let end = begin + plan.storm();
+    let (called, harm) = tokio::join!(
+        house.callers.call_until(end, plan.rate, plan.seed),
+        storm::rage(plan, &house.fleet, &house.servers, begin, end),
+    );
+    called?;
+    let harm = harm?;
+    run::say("the storm is over, everything may settle");
+    let (open, took) = house
+        .settled_within(Duration::from_secs(plan.settle))
+        .await?;
+    let wrong = house.fleet.end().await?;
+
+    let mut facts = Facts {
+        submissions: house.callers.submissions(),
+        received: house.receiver.received(),
+        ended: house
+            .fleet
+            .deaths()
+            .iter()
+            .map(|death| Ended {
+                pid: death.pid,
+                at: death.at,
+            })
+            .collect(),
+        silence: SILENCE,
+        ..Facts::default()
+    };
+    house.database.read_into(&mut facts).await?;
+    let (mut findings, recoveries) = audit(&facts);
+    for what in wrong {
+        findings.push(Finding {
+            broken: Broken::Unexplained,
+            about: "shutdown".to_owned(),
+            what,
+        });
+    }
+    // A process may give up at its start, when the database is away; once it runs, it has to wait for it.
+    let (late, early): (Vec<Death>, Vec<Death>) = house
+        .fleet
+        .deaths()
+        .into_iter()
+        .filter(|death| !death.by_signal && death.how != "exit status: 0")
+        .partition(|death| death.ran > STARTED);
+    for death in late {
+        findings.push(Finding {
+            broken: Broken::Unexplained,
+            about: death.process,
+            what: format!("ended by itself with {} after {:.1?}", death.how, death.ran),
+        });
+    }
+    print(&summary(
+        plan,
+        &facts,
+        &harm,
+        early.len(),
+        open,
+        took,
+        &recoveries,
+        &findings,
+    ));
+    if !findings.is_empty() {
+        house.folder.disable_cleanup(true);
+        bail!(
+            "{} promises were broken; logs are kept in {}",
+            findings.len(),
+            house.folder.path().display()
+        );
+    }
+    if harm.kills() == 0 || facts.rows.is_empty() {
+        bail!("nothing was killed, or nothing was submitted: this run proves nothing");
+    }
+    Ok(())
+}
+
+fn summary(
+    plan: &Plan,
+    facts: &Facts,
+    harm: &Harm,
+    early: usize,
+    open: Open,
+    took: Duration,
+    recoveries: &[f64],
+    findings: &[Finding],
+) -> Vec<String> {
+    let rows = |status: &str| facts.rows.iter().filter(|row| row.status == status).count();
+    let submissions = &facts.submissions;
+    let with_key = submissions.iter().filter(|s| s.key.is_some()).count();
+    let accepted: usize = submissions.iter().map(|s| s.accepted.len()).sum();
+    let unsure: u32 = submissions.iter().map(|s| s.unsure).sum();
+    let claims = |method: &str| facts.moments.iter().filter(|m| m.method == method).count();
+    let came = facts.received.len();
+    let taken = facts.received.iter().filter(|r| r.accepted).count();
+    let mut lines = vec![
+        plan.title(),
+        format!(
+            "  submitted   {} documents ({with_key} with a key), {accepted} answers 202, {unsure} calls failed",
+            submissions.len()
+        ),
+        format!("  harm        {}", harm.told()),
+        format!("  exits       {early} at the start, while the database was away"),
+        format!(
+            "  rows        {}: {} succeeded, {} failed, {} cancelled; {} claims, {} claims of legs",
+            facts.rows.len(),
+            rows("succeeded"),
+            rows("failed"),
+            rows("cancelled"),
+            claims("mark_running"),
+            claims("mark_bbox_refinement_running"),
+        ),
+        format!(
+            "  webhooks    {} owed; {came} came, {taken} taken, {} of them twice",
+            facts.hooks.len(),
+            taken.saturating_sub(facts.hooks.len()),
+        ),
+        format!(
+            "  settled     after {:.1} s; open: {} rows, {} legs, {} events, {} webhooks",
+            took.as_secs_f64(),
+            open.rows,
+            open.legs,
+            open.events,
+            open.webhooks
+        ),
+        format!(
+            "  recovery    {} claims of killed workers taken over; p50 {}, p95 {}, max {}",
+            recoveries.len(),
+            percentile(recoveries, 0.5),
+            percentile(recoveries, 0.95),
+            percentile(recoveries, 1.0),
+        ),
+    ];
+    let counts: Vec<String> = Broken::ALL
+        .iter()
+        .map(|broken| {
+            let count = findings.iter().filter(|f| f.broken == *broken).count();
+            format!("{} {count}", broken.words())
+        })
+        .collect();
+    lines.push(format!("  audit       {}", counts.join(", ")));
+    for finding in findings.iter().take(SHOWN) {
+        lines.push(format!(
+            "  - {}: {}: {}",
+            finding.broken.words(),
+            finding.about,
+            finding.what
+        ));
+    }
+    lines
+}
+
+/// Of sorted seconds.
+fn percentile(sorted: &[f64], share: f64) -> String {
+    let at = ((sorted.len() as f64 * share).ceil() as usize).clamp(1, sorted.len().max(1)) - 1;
+    sorted
+        .get(at)
+        .map_or_else(|| "-".to_owned(), |seconds| format!("{seconds:.2} s"))
+}
+
+#[expect(clippy::print_stdout, reason = "the result of the run")]
+fn print(lines: &[String]) {
+    for line in lines {
+        println!("{line}");
+    }
+}
