@@ -43,8 +43,20 @@ const NEARLY_FREE: u32 = 8;
 
 /// Takes `lock` for a call that may block the thread.
 pub fn enter_lock(config: &Config, lock: LockFile, times: Times) -> Result<Entry> {
+    enter_lock_telling(config, lock, times, || ())
+}
+
+/// [`enter_lock`]; before it waits it makes what `told` answers, and keeps it until the wait is over.
+pub fn enter_lock_telling<T>(
+    config: &Config,
+    lock: LockFile,
+    times: Times,
+    told: impl FnOnce() -> T,
+) -> Result<Entry> {
     let mut call = Call::new(config, lock, times);
-    match call.first()? {
+    let first = call.first()?;
+    let _telling = matches!(first, First::Busy).then(told);
+    match first {
         First::Enter(entry) => Ok(entry),
         First::CoolDown(locked, rest) => call.cool_down(locked, rest),
         First::Pause => wait::block_on(call.pause_only()),

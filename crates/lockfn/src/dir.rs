@@ -19,6 +19,7 @@ use rustix::{
 use crate::{
     clock,
     error::{LockError, Result},
+    facts::Facts,
     file::LockFile,
     name::lock_file_name,
     network,
@@ -96,7 +97,7 @@ impl Directory {
             Scope::System => Mode::from_raw_mode(0o660),
             Scope::Private | Scope::Beside => Mode::from_raw_mode(0o600),
         };
-        let file = (stat.st_dev, stat.st_ino);
+        let file = Facts::from(&stat).file;
         let looked_ms = AtomicU64::new(clock::wall_ms());
         let stamps_changes = file_system.stamps_changes;
         let path = path.to_owned();
@@ -119,7 +120,7 @@ impl Directory {
             return true;
         }
         let in_place =
-            rustix::fs::stat(&self.path).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.file);
+            rustix::fs::stat(&self.path).is_ok_and(|stat| Facts::from(&stat).file == self.file);
         if in_place {
             self.looked_ms.store(now_ms, Relaxed);
         }

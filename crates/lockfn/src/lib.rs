@@ -34,7 +34,7 @@ pub use record::{Holder, State};
 #[doc(hidden)]
 pub mod __private {
     pub use crate::{
-        call::{Entry, Times, enter_lock},
+        call::{Entry, Times, enter_lock, enter_lock_telling},
         held::{Hold, InLock, ThreadScope},
         site::{Config, Site, enter, enter_async, fail, never_skips, path_from, path_of},
     };

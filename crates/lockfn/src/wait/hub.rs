@@ -7,7 +7,7 @@ use std::{
     ffi::CStr,
     future::Future,
     io,
-    os::fd::{AsFd, OwnedFd},
+    os::fd::OwnedFd,
     path::{Path, PathBuf},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
@@ -15,10 +15,7 @@ use std::{
     time::Instant,
 };
 
-use rustix::{
-    event::{PollFd, PollFlags, Timespec},
-    pipe::PipeFlags,
-};
+use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::queue::Queue;
 use crate::process;
@@ -98,7 +95,7 @@ impl Hub {
     }
 
     fn new(pid: u32) -> io::Result<Self> {
-        let (heard, bell) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
+        let (heard, bell) = bell()?;
         Ok(Self {
             pid,
             bell,
@@ -263,6 +260,24 @@ impl Hub {
     }
 }
 
+/// Two ends of a pipe that neither block nor reach other programs.
+#[cfg(not(target_vendor = "apple"))]
+fn bell() -> io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::pipe::{PipeFlags, pipe_with};
+    Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
+}
+
+/// The same where it takes two steps.
+#[cfg(target_vendor = "apple")]
+fn bell() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (heard, bell) = rustix::pipe::pipe()?;
+    for end in [&heard, &bell] {
+        rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;
+        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK)?;
+    }
+    Ok((heard, bell))
+}
+
 #[cfg(target_os = "linux")]
 fn inotify() -> Option<OwnedFd> {
     use rustix::fs::inotify::CreateFlags;
@@ -276,7 +291,7 @@ fn inotify() -> Option<OwnedFd> {
 
 #[cfg(target_os = "linux")]
 fn add_watch(inotify: &OwnedFd, fd: &OwnedFd, path: &CStr) -> io::Result<i32> {
-    use std::os::fd::AsRawFd;
+    use std::os::fd::{AsFd, AsRawFd};
 
     use rustix::fs::inotify::WatchFlags;
     // CLOSE: the holder is done (it unlocks first) or dead. MODIFY: a holder writes its end; the
@@ -296,13 +311,14 @@ fn add_watch(_: &OwnedFd, _: &OwnedFd, _: &CStr) -> io::Result<i32> {
 #[cfg(target_os = "linux")]
 fn remove_watch(inotify: &OwnedFd, descriptor: i32) {
     // Gone already if the file was deleted.
-    rustix::fs::inotify::remove_watch(inotify.as_fd(), descriptor).unwrap_or_default();
+    rustix::fs::inotify::remove_watch(inotify, descriptor).unwrap_or_default();
 }
 
 #[cfg(not(target_os = "linux"))]
 fn remove_watch(_: &OwnedFd, _: i32) {}
 
 impl Signal {
+    #[cfg(target_os = "linux")]
     fn fire(&self) -> Option<Waker> {
         let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         heard.event = true;

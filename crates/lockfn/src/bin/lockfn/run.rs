@@ -8,7 +8,7 @@ use std::{
 };
 
 use lockfn::{
-    __private::{Config, Entry, Times, enter_lock},
+    __private::{Config, Entry, Times, enter_lock_telling},
     LockError, LockFile, LockGuard, Mode, Result,
 };
 
@@ -101,10 +101,8 @@ fn take(options: &Options, lock: &LockFile) -> Result<Option<LockGuard>> {
         timeout: options.timeout,
         cooldown: options.cooldown,
     };
-    let waiting = (mode == Mode::Wait && lock.is_held()?).then(|| announce(options, lock));
-    let entry = enter_lock(&config, lock.clone(), times);
-    drop(waiting);
-    match entry {
+    let announced = || (mode == Mode::Wait).then(|| announce(options, lock));
+    match enter_lock_telling(&config, lock.clone(), times, announced) {
         Ok(Entry::Run(hold)) => Ok(hold.into_guard()),
         Ok(Entry::Skip(skipped)) => {
             if options.verbose {
