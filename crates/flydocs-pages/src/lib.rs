@@ -6,6 +6,7 @@
 mod cache;
 mod containers;
 mod convert;
+pub mod entries;
 mod error;
 pub mod inspect;
 pub mod isolated;

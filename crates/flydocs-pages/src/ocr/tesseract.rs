@@ -15,11 +15,13 @@ use crate::{
     raster::{Picture, Pixels},
 };
 
+/// How long the program may take to say which languages it has.
+const ANSWER: Duration = Duration::from_secs(60);
+
 /// Runs tesseract.
 #[derive(Debug)]
 pub(crate) struct Tesseract {
     program: PathBuf,
-    timeout: Duration,
     installed: OnceCell<Vec<String>>,
 }
 
@@ -36,10 +38,9 @@ impl From<Error> for Fault {
 }
 
 impl Tesseract {
-    pub(crate) fn new(program: PathBuf, timeout: Duration) -> Self {
+    pub(crate) fn new(program: PathBuf) -> Self {
         Self {
             program,
-            timeout,
             installed: OnceCell::new(),
         }
     }
@@ -67,24 +68,28 @@ impl Tesseract {
         })
     }
 
-    /// Reads a grey picture.
+    /// Reads a grey picture in at most the time it is given.
     pub(crate) async fn read(
         &self,
         picture: &Picture,
         languages: &str,
         dpi: u32,
+        within: Duration,
         cancel: &CancellationToken,
     ) -> std::result::Result<Reading, Fault> {
         let dpi = dpi.to_string();
+        let began = std::time::Instant::now();
         let out = self
             .run(
                 &[
                     "-", "-", "--psm", "3", "--dpi", &dpi, "-l", languages, "tsv",
                 ],
                 &pgm(picture),
+                within,
                 cancel,
             )
             .await?;
+        metrics::histogram!("flydocs_pages_ocr_seconds").record(began.elapsed());
         Ok(Reading {
             words: tsv::parse(&out, picture.width, picture.height),
         })
@@ -94,6 +99,7 @@ impl Tesseract {
     pub(crate) async fn orientation(
         &self,
         picture: &Picture,
+        within: Duration,
         cancel: &CancellationToken,
     ) -> Result<Option<u8>> {
         let installed = self.installed.get_or_try_init(|| self.list()).await?;
@@ -104,6 +110,7 @@ impl Tesseract {
             .run(
                 &["-", "-", "--psm", "0", "-l", "osd"],
                 &pgm(picture),
+                within,
                 cancel,
             )
             .await
@@ -124,7 +131,7 @@ impl Tesseract {
 
     async fn list(&self) -> Result<Vec<String>> {
         let cancel = CancellationToken::new();
-        match self.run(&["--list-langs"], &[], &cancel).await {
+        match self.run(&["--list-langs"], &[], ANSWER, &cancel).await {
             Ok(out) => Ok(out.lines().skip(1).map(|l| l.trim().to_owned()).collect()),
             Err(Fault::Failed(why)) => Err(Error::OcrUnavailable {
                 detail: format!("tesseract does not answer: {why}"),
@@ -138,6 +145,7 @@ impl Tesseract {
         &self,
         arguments: &[&str],
         input: &[u8],
+        within: Duration,
         cancel: &CancellationToken,
     ) -> std::result::Result<String, Fault> {
         let mut child = Command::new(&self.program)
@@ -182,10 +190,10 @@ impl Tesseract {
         let status = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(Error::Cancelled.into()),
-            finished = tokio::time::timeout(self.timeout, talk) => match finished {
+            finished = tokio::time::timeout(within, talk) => match finished {
                 Err(_) => return Err(Fault::Failed(format!(
                     "tesseract took longer than {} s (FLYDOCS_OCR_PAGE_TIMEOUT_S)",
-                    self.timeout.as_secs()
+                    within.as_secs()
                 ))),
                 Ok(Err(e)) => return Err(Fault::Failed(format!("tesseract cannot be talked to: {e}"))),
                 Ok(Ok(status)) => status,

@@ -1,16 +1,18 @@
 //! Listens to the drawing of a page and keeps its glyphs, fills and lines.
 
-use std::{collections::HashMap, rc::Rc};
+use std::{cell::OnceCell, collections::HashMap, rc::Rc};
 
 use hayro_cmap::{BfString, WritingMode};
 use hayro_interpret::{
     BlendMode, ClipPath, Device, DrawMode, DrawProps, Image, ImageDrawProps, Paint, SoftMask,
-    font::{Glyph as DrawnGlyph, GlyphRun},
+    font::{FontData, Glyph as DrawnGlyph, GlyphIdentifier, GlyphRun},
 };
 use kurbo::{Affine, BezPath, Point, Rect, Shape};
 use skrifa::MetadataProvider;
 
-use super::{rulings::Rulings, weight::Weights};
+use hayro_syntax::page::Page;
+
+use super::{collections::Collections, rulings::Rulings, weight::Weights};
 
 /// A page that draws more than this is not read further: nobody printed it to be read.
 const MAX_GLYPHS: usize = 400_000;
@@ -42,7 +44,10 @@ pub(super) enum Hidden {
 
 /// What is known of a font once.
 struct FontFacts {
-    by_glyph: HashMap<u32, char>,
+    name: String,
+    data: FontData,
+    /// What the font itself says its glyphs are; asked only when the file does not say.
+    by_glyph: OnceCell<HashMap<u32, char>>,
     ascent: f64,
     descent: f64,
     bold: bool,
@@ -52,7 +57,10 @@ struct FontFacts {
 #[derive(Default)]
 pub(super) struct Fonts {
     facts: HashMap<u128, Rc<FontFacts>>,
+    /// The same by a glyph of the font: asking the font costs more than drawing the glyph.
+    seen: HashMap<GlyphIdentifier, Option<Rc<FontFacts>>>,
     weights: Weights,
+    collections: Collections,
 }
 
 /// Something painted over an area: text under a light colour on it cannot be seen.
@@ -62,7 +70,7 @@ struct Cover {
 }
 
 /// The device.
-pub(super) struct Listener<'f> {
+pub(super) struct Listener<'f, 'p> {
     pub(super) glyphs: Vec<Glyph>,
     pub(super) rulings: Rulings,
     /// Share of the page covered by its largest image.
@@ -73,11 +81,21 @@ pub(super) struct Listener<'f> {
     page: Rect,
     covers: Vec<Cover>,
     fonts: &'f mut Fonts,
+    source: &'f Page<'p>,
+    /// The collections of the page were looked up.
+    asked: bool,
 }
 
-impl<'f> Listener<'f> {
-    pub(super) fn new(to_page: Affine, width: f64, height: f64, fonts: &'f mut Fonts) -> Self {
+impl<'f, 'p> Listener<'f, 'p> {
+    pub(super) fn new(
+        source: &'f Page<'p>,
+        to_page: Affine,
+        (width, height): (f64, f64),
+        fonts: &'f mut Fonts,
+    ) -> Self {
         Self {
+            source,
+            asked: false,
             glyphs: Vec::new(),
             rulings: Rulings::new(width, height),
             image_share: 0.0,
@@ -108,6 +126,25 @@ impl<'f> Listener<'f> {
             .is_none_or(|cover| cover.light)
     }
 
+    /// What a glyph is by its font, or by the collection the font takes its glyphs from.
+    fn looked_up(&mut self, glyph: &DrawnGlyph<'_>, facts: Option<&FontFacts>) -> String {
+        let unknown = || "\u{fffd}".to_owned();
+        let (DrawnGlyph::Outline(outline), Some(facts)) = (glyph, facts) else {
+            return unknown();
+        };
+        if let Some(ch) = facts.character(outline.glyph_id().to_u32()) {
+            return ch.to_string();
+        }
+        if !self.asked {
+            self.asked = true;
+            self.fonts.collections.add(self.source);
+        }
+        let collections = &self.fonts.collections;
+        collections
+            .character(&facts.name, outline.char_code())
+            .unwrap_or_else(unknown)
+    }
+
     fn cover(&mut self, rect: Rect, light: bool) {
         if rect.width() > 3.0 && rect.height() > 3.0 && self.covers.len() < MAX_COVERS {
             self.covers.push(Cover { rect, light });
@@ -128,13 +165,20 @@ impl Fonts {
         let DrawnGlyph::Outline(outline) = glyph else {
             return None;
         };
-        let data = outline.font_data()?;
-        let facts = self.facts.entry(data.cache_key).or_insert_with(|| {
-            let name = data.postscript_name.as_deref().unwrap_or_default();
-            let bold = data.weight.is_some_and(|w| w >= 600) || names_bold(name);
-            Rc::new(FontFacts::read((*data.data).as_ref(), bold))
+        let glyph = outline.identifier();
+        if let Some(known) = self.seen.get(&glyph) {
+            return known.clone();
+        }
+        let facts = outline.font_data().map(|data| {
+            let facts = self.facts.entry(data.cache_key).or_insert_with(|| {
+                let name = data.postscript_name.unwrap_or_default();
+                let bold = data.weight.is_some_and(|w| w >= 600) || names_bold(&name);
+                Rc::new(FontFacts::read(name, data.data, bold))
+            });
+            facts.clone()
         });
-        Some(facts.clone())
+        self.seen.insert(glyph, facts.clone());
+        facts
     }
 }
 
@@ -146,31 +190,45 @@ fn names_bold(name: &str) -> bool {
 }
 
 impl FontFacts {
-    fn read(data: &[u8], bold: bool) -> Self {
+    fn read(name: String, data: FontData, bold: bool) -> Self {
         let mut facts = Self {
-            by_glyph: HashMap::new(),
+            name,
+            by_glyph: OnceCell::new(),
             ascent: 0.0,
             descent: 0.0,
             bold,
+            data,
         };
-        let Ok(font) = skrifa::FontRef::new(data) else {
-            return facts;
-        };
-        for (code, glyph) in font.charmap().mappings() {
-            if let Some(ch) = char::from_u32(code) {
-                facts.by_glyph.entry(glyph.to_u32()).or_insert(ch);
+        let bytes = facts.data.clone();
+        if let Ok(font) = skrifa::FontRef::new((*bytes).as_ref()) {
+            let metrics = font.metrics(
+                skrifa::instance::Size::unscaled(),
+                skrifa::instance::LocationRef::default(),
+            );
+            let em = f64::from(metrics.units_per_em);
+            if em > 0.0 {
+                facts.ascent = f64::from(metrics.ascent) / em * 1000.0;
+                facts.descent = f64::from(metrics.descent) / em * 1000.0;
             }
         }
-        let metrics = font.metrics(
-            skrifa::instance::Size::unscaled(),
-            skrifa::instance::LocationRef::default(),
-        );
-        let em = f64::from(metrics.units_per_em);
-        if em > 0.0 {
-            facts.ascent = f64::from(metrics.ascent) / em * 1000.0;
-            facts.descent = f64::from(metrics.descent) / em * 1000.0;
-        }
         facts
+    }
+
+    /// The character the font itself has for a glyph.
+    fn character(&self, glyph: u32) -> Option<char> {
+        let by_glyph = self.by_glyph.get_or_init(|| {
+            let mut by_glyph = HashMap::new();
+            let Ok(font) = skrifa::FontRef::new((*self.data).as_ref()) else {
+                return by_glyph;
+            };
+            for (code, glyph) in font.charmap().mappings() {
+                if let Some(ch) = char::from_u32(code) {
+                    by_glyph.entry(glyph.to_u32()).or_insert(ch);
+                }
+            }
+            by_glyph
+        });
+        by_glyph.get(&glyph).copied()
     }
 
     /// Ascent and descent, when the font's own are plausible.
@@ -181,21 +239,13 @@ impl FontFacts {
     }
 }
 
-fn unicode(glyph: &DrawnGlyph<'_>, facts: Option<&FontFacts>) -> String {
-    let text = match glyph.as_unicode() {
-        Some(BfString::Char(c)) => c.to_string(),
-        Some(BfString::String(s)) => s,
-        None => String::new(),
+/// What the file says a glyph is.
+fn said(glyph: &DrawnGlyph<'_>) -> Option<String> {
+    let text = match glyph.as_unicode()? {
+        BfString::Char(c) => c.to_string(),
+        BfString::String(s) => s,
     };
-    if !text.is_empty() && text != "\u{fffd}" {
-        return text;
-    }
-    if let (DrawnGlyph::Outline(outline), Some(facts)) = (glyph, facts)
-        && let Some(ch) = facts.by_glyph.get(&outline.glyph_id().to_u32())
-    {
-        return ch.to_string();
-    }
-    "\u{fffd}".to_owned()
+    (!text.is_empty() && text != "\u{fffd}").then_some(text)
 }
 
 /// Origin, pen after the glyph, and the corners of its box, in glyph space (1000 a em).
@@ -216,7 +266,7 @@ fn extent(advance: f64, vertical: (f64, f64), mode: WritingMode) -> (Point, Poin
     )
 }
 
-impl Device<'_> for Listener<'_> {
+impl Device<'_> for Listener<'_, '_> {
     fn draw_path(&mut self, path: &BezPath, props: DrawProps<'_>, mode: &DrawMode) {
         let transform = self.to_page * props.transform;
         let bounds = transform.transform_rect_bbox(path.bounding_box());
@@ -274,8 +324,12 @@ impl Device<'_> for Listener<'_> {
             } else {
                 Hidden::No
             };
+            let text = match said(glyph) {
+                Some(text) => text,
+                None => self.looked_up(glyph, facts.as_deref()),
+            };
             self.glyphs.push(Glyph {
-                text: unicode(glyph, facts.as_deref()),
+                text,
                 rect,
                 origin: transform * origin,
                 end: transform * end,

@@ -7,15 +7,21 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use flydocs_contract::ErrorCode;
-use hayro_syntax::{DecryptionError, LoadPdfError, Pdf, object::Number, page::Page};
+use hayro_syntax::{
+    DecryptionError, LoadPdfError, Pdf,
+    object::{Array, Dict, Number},
+    page::Page,
+};
 
 use crate::{
     error::{Error, Result},
     options::{Limit, Options},
 };
 
+mod collections;
 mod fields;
 mod glyphs;
+mod installed;
 mod order;
 mod render;
 mod rulings;
@@ -51,7 +57,14 @@ pub(crate) fn count_pages(filename: &str, content: &Bytes, options: &Options) ->
     let pages = pdf.pages();
     let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
     if count == 0 {
-        return Err(corrupt(filename, "it has no page"));
+        if names_no_page(&pdf) {
+            return Err(Error::refused(
+                ErrorCode::EmptyFile,
+                filename,
+                format!("{filename} has no pages"),
+            ));
+        }
+        return Err(corrupt(filename, "none of its pages can be found"));
     }
     if count > options.max_pages {
         return Err(Error::limit(
@@ -74,6 +87,16 @@ pub(crate) fn count_pages(filename: &str, content: &Bytes, options: &Options) ->
         }
     }
     Ok(count)
+}
+
+/// An intact page tree that says itself that there is nothing in it.
+fn names_no_page(pdf: &Pdf) -> bool {
+    let xref = pdf.xref();
+    let tree = xref
+        .get::<Dict<'_>>(xref.root_id())
+        .and_then(|root| root.get::<Dict<'_>>("Pages"));
+    tree.and_then(|tree| tree.get::<Array<'_>>("Kids"))
+        .is_some_and(|kids| kids.raw_iter().next().is_none())
 }
 
 /// Width and height of the upright page in points, user unit applied.

@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use hayro::{PixmapSettings, RenderCache, RenderSettings};
-use hayro_interpret::InterpreterSettings;
 
 use crate::{
     error::{Error, Result},
@@ -45,7 +44,7 @@ pub(crate) fn render(
     let pixmap = hayro::render(
         page,
         &RenderCache::new(),
-        &InterpreterSettings::default(),
+        &super::installed::settings(),
         &RenderSettings::default(),
         &PixmapSettings {
             x_scale: (target.0 / f64::from(user_width)) as f32,

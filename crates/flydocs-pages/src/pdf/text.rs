@@ -91,7 +91,7 @@ fn read_page<'a>(
         pdf.xref(),
         settings.clone(),
     );
-    let mut listener = Listener::new(to_page, width, height, fonts);
+    let mut listener = Listener::new(page, to_page, (width, height), fonts);
     interpret_page(page, &mut context, &mut listener);
 
     let scanned = listener.image_share >= SCAN_SHARE;

@@ -7,3 +7,4 @@ mod vector;
 
 pub(crate) use decode::{decode, pages};
 pub(crate) use picture::{Picture, Pixels};
+pub(crate) use vector::fonts;

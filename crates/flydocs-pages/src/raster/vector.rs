@@ -16,7 +16,7 @@ const SCALE: f32 = 2.0;
 const MIN_SIDE: f32 = 1200.0;
 
 /// The fonts of this machine, looked up once.
-fn fonts() -> Arc<usvg::fontdb::Database> {
+pub(crate) fn fonts() -> Arc<usvg::fontdb::Database> {
     static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();
     FONTS
         .get_or_init(|| {

@@ -69,6 +69,22 @@ async fn every_format_becomes_one_page() {
 }
 
 #[tokio::test]
+async fn an_avif_is_refused_with_what_is_missing_and_what_to_send() {
+    let never = CancellationToken::new();
+    let file = b"\0\0\0\x1cftypavif\0\0\0\0avifmif1miaf\0\0\0\x08mdat".to_vec();
+    let error = without_ocr()
+        .load(source("photo.avif", file), &never)
+        .await
+        .expect_err("no decoder");
+    assert_eq!(error.code(), ErrorCode::UnsupportedFile);
+    let said = error.to_string();
+    assert!(
+        said.contains("AVIF") && said.contains("send a JPEG or PNG"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
 async fn the_orientation_a_camera_noted_is_applied() {
     let mut bytes = Vec::new();
     let mut encoder = image::codecs::jpeg::JpegEncoder::new_with_quality(&mut bytes, 95);

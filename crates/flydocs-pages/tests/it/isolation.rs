@@ -165,6 +165,49 @@ async fn cancelling_ends_the_child_and_frees_the_caller() {
 }
 
 /// A program that does not know the argument, or dies of it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_memory_of_a_child_stays_flat_over_a_long_document() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let pid = folder.path().join("pid");
+    let child = env!("CARGO_BIN_EXE_flydocs-pages-child");
+    let body = format!("echo $$ >> {}; exec {child} \"$@\"", pid.display());
+    let pages = isolated_with(|options| {
+        options.isolation_program = Some(program(folder.path(), &body));
+    });
+    let book: Vec<Page> = (0..300)
+        .map(|page| {
+            let lines: String = (0..30)
+                .map(|line| {
+                    let text = format!("page {page} line {line} of a long document");
+                    show(40.0, 800.0 - f64::from(line) * 20.0, 9.0, &text)
+                })
+                .collect();
+            Page::of(lines)
+        })
+        .collect();
+    let row = row(&pages, "book.pdf", pdf(&book)).await;
+    let never = CancellationToken::new();
+    let mut peaks = Vec::new();
+    for page in 1..=300 {
+        let words = pages.words(&row, page, None, &never).await;
+        assert_eq!(words.expect("it is read").words.len(), 30 * 8);
+        if page == 60 || page == 300 {
+            let pid = std::fs::read_to_string(&pid).expect("it started");
+            assert_eq!(pid.lines().count(), 1, "one child reads all of it");
+            let status = std::fs::read_to_string(format!("/proc/{}/status", pid.trim()))
+                .expect("it is alive");
+            let peak = status
+                .lines()
+                .find_map(|line| line.strip_prefix("VmHWM:"))
+                .and_then(|value| value.split_whitespace().next())
+                .and_then(|kilobytes| kilobytes.parse::<u64>().ok());
+            peaks.push(peak.expect("a peak"));
+        }
+    }
+    assert!(peaks[1] < peaks[0] + 16 * 1024, "{peaks:?} kB");
+}
+
 fn program(folder: &std::path::Path, body: &str) -> PathBuf {
     let path = folder.join("program");
     std::fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("written");

@@ -14,5 +14,6 @@ mod made;
 mod ocr;
 mod pdf_pages;
 mod pdf_words;
+mod scripts;
 mod texts;
 mod together;

@@ -168,6 +168,40 @@ async fn cancelling_kills_the_run() {
     }
 }
 
+#[tokio::test]
+async fn a_second_reading_that_hangs_costs_its_time_and_not_the_page() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    // the first reading is poor, so the slanting lines are straightened; the second never ends
+    let body = format!(
+        "cat >/dev/null; if [ -e {0} ]; then echo again >> {0}; exec tail -f /dev/null; fi; \
+         echo once > {0}; printf '{TOKEN}'",
+        runs.display()
+    );
+    let pages = Pages::new(Options {
+        tesseract_path: stand_in(folder.path(), &body),
+        ocr_page_timeout_s: 6,
+        ..Options::default()
+    });
+    let slanting = png(300, 200, |x, y| {
+        let level = f64::from(y) - f64::from(x) * 0.07;
+        let inside = (30..170).contains(&y) && (30..270).contains(&x);
+        if inside && level.rem_euclid(20.0) < 7.0 && x % 5 < 4 {
+            0
+        } else {
+            255
+        }
+    });
+    let row = row(&pages, "p.png", slanting).await;
+    let words = pages
+        .words(&row, 1, None, &CancellationToken::new())
+        .await
+        .expect("the first reading stands");
+    assert_eq!(words.words[0].text, "scanned");
+    let seen = std::fs::read_to_string(runs).expect("it ran");
+    assert_eq!(seen.lines().collect::<Vec<_>>(), ["once", "again"]);
+}
+
 fn rustix_mkfifo(path: &std::path::Path) {
     let made = std::process::Command::new("mkfifo")
         .arg(path)

@@ -47,6 +47,11 @@ async fn every_fault_of_a_pdf_has_its_code() {
     );
     assert_eq!(
         refusal("0.pdf", pdf(&[])).await.code(),
+        ErrorCode::EmptyFile
+    );
+    let lost = String::from_utf8_lossy(&pdf(&[])).replace("/Kids []", "/Kids [9 0 R]");
+    assert_eq!(
+        refusal("l.pdf", lost.into_bytes()).await.code(),
         ErrorCode::CorruptPdf
     );
     assert_eq!(

@@ -1,5 +1,7 @@
 //! [`Pages`]: the reader the service runs. Work goes to the pool, OCR to tesseract, words to the cache.
 
+mod recognise;
+
 use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
 
 use async_trait::async_trait;
@@ -13,11 +15,10 @@ use crate::{
     convert,
     error::{Error, Result},
     isolated::Children,
-    ocr::{Fault, Reading, Tesseract, Turn, back, languages, skew, turned},
+    ocr::{Tesseract, languages},
     options::{Isolation, OcrEngine, OfficeConverter, Options},
     pdf::{PageText, TextLayer},
     pool::Pool,
-    raster::{Picture, Pixels},
     reader::{ImageFormat, ImageSize, PageImage, Reader, Row, Source},
     sniff::{Group, Kind},
     work::{self, File, Reply, Task},
@@ -62,10 +63,7 @@ impl Pages {
             inner: Arc::new(Inner {
                 pool: Pool::new(options.concurrency),
                 children,
-                tesseract: Tesseract::new(
-                    options.tesseract_path.clone(),
-                    options.ocr_page_timeout(),
-                ),
+                tesseract: Tesseract::new(options.tesseract_path.clone()),
                 texts: Cache::new(share),
                 readings: Cache::new(share),
                 forms: Cache::new(share * 2),
@@ -179,103 +177,6 @@ impl Pages {
             }
         }
         asked.ok_or_else(unexpected)
-    }
-
-    /// The words of a page by OCR, read at most once for these languages.
-    async fn recognised(
-        &self,
-        row: &Row,
-        page: u32,
-        hint: Option<&str>,
-        text: Option<&PageText>,
-        cancel: &CancellationToken,
-    ) -> Result<Arc<PageWords>> {
-        let names = languages(&self.inner.options.tesseract_lang, hint);
-        let key = (row.sha256.clone(), page, names);
-        if let Some(words) = self.inner.readings.get(&key) {
-            return Ok(words);
-        }
-        self.inner.tesseract.check(&key.2).await?;
-        let task = Task::OcrPicture { page };
-        let (reply, blobs) = self
-            .work(task, self.form(row, cancel).await?, cancel)
-            .await?;
-        let (Reply::Picture { width, height }, Some(pixels)) = (reply, blobs.into_iter().next())
-        else {
-            return Err(unexpected());
-        };
-        let picture = Picture {
-            width,
-            height,
-            pixels: Pixels::Grey(pixels.into()),
-        };
-        let place = self.inner.pool.place(cancel).await?;
-        let reading =
-            self.read_picture(picture, &key.2, cancel)
-                .await
-                .map_err(|fault| match fault {
-                    Fault::Other(error) => error,
-                    Fault::Failed(detail) => Error::OcrFailed {
-                        filename: row.filename.clone(),
-                        page,
-                        detail,
-                    },
-                })?;
-        drop(place);
-        let (width, height) = text.map_or((f64::from(width), f64::from(height)), |text| {
-            (text.words.width, text.words.height)
-        });
-        let words = Arc::new(PageWords {
-            page,
-            width,
-            height,
-            source: WordSource::Ocr,
-            words: reading.words,
-            rulings: text.map_or_else(Vec::new, |text| text.words.rulings.clone()),
-        });
-        let bytes = weight(&words);
-        self.inner.readings.put(key, words.clone(), bytes);
-        Ok(words)
-    }
-
-    /// Reads a picture; one that reads badly is tried again the other way up, then straightened.
-    async fn read_picture(
-        &self,
-        picture: Picture,
-        names: &str,
-        cancel: &CancellationToken,
-    ) -> std::result::Result<Reading, Fault> {
-        let (tesseract, dpi) = (&self.inner.tesseract, self.inner.options.ocr_dpi);
-        let mut best = tesseract.read(&picture, names, dpi, cancel).await?;
-        if !best.is_poor() {
-            return Ok(best);
-        }
-        let (width, height) = (picture.width, picture.height);
-        let picture = Arc::new(picture);
-        let quarters = tesseract
-            .orientation(&picture, cancel)
-            .await?
-            .map(Turn::Quarters);
-        for turn in [quarters, None] {
-            let original = picture.clone();
-            // the second round measures how far the lines slant
-            let change = off_runtime(move || {
-                let turn = turn.or_else(|| skew(&original).map(Turn::Degrees))?;
-                Some((turn, turned(&original, turn)))
-            });
-            let Some((turn, changed)) = change.await? else {
-                continue;
-            };
-            let mut again = tesseract.read(&changed, names, dpi, cancel).await?;
-            again.words = back(again.words, turn, width, height);
-            if again.score() > best.score() * 1.1 {
-                best = again;
-            }
-            if !best.is_poor() {
-                break;
-            }
-        }
-        Ok(best)
     }
 
     async fn read(
@@ -430,13 +331,6 @@ fn kind(row: &Row) -> Result<Kind> {
             row.media_type
         ))
     })
-}
-
-/// Pixels are moved on a thread of their own; the caller holds a place of the pool already.
-async fn off_runtime<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work)
-        .await
-        .map_err(|_| Error::internal("a picture could not be turned"))
 }
 
 fn unexpected() -> Error {

@@ -1,0 +1,82 @@
+//! Fonts of this machine for what a PDF does not carry: Chinese, Japanese and Korean characters. The fourteen
+//! standard fonts are built in.
+
+use std::sync::{Arc, OnceLock};
+
+use hayro_cmap::CidFamily;
+use hayro_interpret::{
+    InterpreterSettings,
+    font::{FontData, FontQuery},
+};
+use resvg::usvg::fontdb;
+use skrifa::MetadataProvider;
+
+/// Families that hold all of a script, best first; any other font that has the character comes after them.
+const KNOWN: [&str; 4] = [
+    "Noto Sans CJK",
+    "Source Han Sans",
+    "Noto Serif CJK",
+    "Droid Sans Fallback",
+];
+
+/// A font and its number in its file.
+type Face = (FontData, u32);
+
+/// How pages are drawn: with the fonts in the file, the built-in ones, and those of this machine.
+pub(super) fn settings() -> InterpreterSettings {
+    let settings = InterpreterSettings::default();
+    let built_in = settings.font_resolver.clone();
+    InterpreterSettings {
+        font_resolver: Arc::new(move |query| {
+            if let FontQuery::Fallback(wanted) = query
+                && let Some(collection) = &wanted.character_collection
+                && let Some(face) = face_for(&collection.family)
+            {
+                return Some(face);
+            }
+            built_in(query)
+        }),
+        ..settings
+    }
+}
+
+fn face_for(family: &CidFamily) -> Option<Face> {
+    static JAPAN: OnceLock<Option<Face>> = OnceLock::new();
+    static CHINA: OnceLock<Option<Face>> = OnceLock::new();
+    static TAIWAN: OnceLock<Option<Face>> = OnceLock::new();
+    static KOREA: OnceLock<Option<Face>> = OnceLock::new();
+    // a character only fonts for that script have, and the family's own name for it
+    let (found, probe, script) = match family {
+        CidFamily::AdobeJapan1 => (&JAPAN, '\u{3042}', "JP"),
+        CidFamily::AdobeGB1 => (&CHINA, '\u{8fd9}', "SC"),
+        CidFamily::AdobeCNS1 => (&TAIWAN, '\u{9019}', "TC"),
+        CidFamily::AdobeKorea1 => (&KOREA, '\u{d55c}', "KR"),
+        CidFamily::AdobeIdentity | CidFamily::Custom { .. } => return None,
+    };
+    found.get_or_init(|| find(probe, script)).clone()
+}
+
+/// The best installed face that has a character.
+fn find(probe: char, script: &str) -> Option<Face> {
+    let fonts = crate::raster::fonts();
+    let rank = |face: &fontdb::FaceInfo| {
+        let family = face.families.first().map_or("", |(name, _)| name.as_str());
+        let known = KNOWN.iter().position(|known| family.starts_with(known));
+        let regular = face.style == fontdb::Style::Normal && face.weight == fontdb::Weight::NORMAL;
+        (
+            known.unwrap_or(KNOWN.len()),
+            !regular,
+            !family.ends_with(script),
+        )
+    };
+    let mut faces: Vec<&fontdb::FaceInfo> = fonts.faces().collect();
+    faces.sort_by_key(|face| rank(face));
+    faces.into_iter().find_map(|face| {
+        fonts.with_face_data(face.id, |data, index| {
+            let font = skrifa::FontRef::from_index(data, index).ok()?;
+            font.charmap().map(probe)?;
+            let data: FontData = Arc::new(data.to_vec());
+            Some((data, index))
+        })?
+    })
+}
