@@ -89,27 +89,23 @@ struct Outcome {
     values: Option<(usize, usize)>,
 }
 
-/// `args`: the folder of the set; `--only TEXT` for cases whose id contains it.
+/// `args`: the folder of the set; `--only TEXT` for cases whose id contains it; `--child PROGRAM` to read the
+/// files in, instead of one that is built for it (`flydocs` itself is one).
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let Some(folder) = args.first().map(PathBuf::from) else {
-        bail!("which set? cargo xtask nasty DIR [--only TEXT]");
+        bail!("which set? cargo xtask nasty DIR [--only TEXT] [--child PROGRAM]");
     };
-    let only = args
-        .iter()
-        .position(|a| a == "--only")
-        .and_then(|at| args.get(at + 1));
+    let after = |name: &str| {
+        args.iter()
+            .position(|a| a == name)
+            .and_then(|at| args.get(at + 1))
+    };
+    let only = after("--only");
     let root = project_root()?;
-    cargo(
-        &root,
-        &[
-            "build",
-            "--release",
-            "--package",
-            "flydocs-pages",
-            "--bin",
-            "flydocs-pages-child",
-        ],
-    )?;
+    let child = match after("--child") {
+        Some(given) => PathBuf::from(given),
+        None => built_child(&root)?,
+    };
     let manifest = folder.join("manifest.jsonl");
     let cases = cases(&manifest, only.map(String::as_str))?;
     let out = root.join("target/nasty");
@@ -119,7 +115,7 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         .build()?;
     let mut outcomes = Vec::new();
     for case in &cases {
-        let outcome = runtime.block_on(one(case, &folder, &root))?;
+        let outcome = runtime.block_on(one(case, &folder, &child))?;
         say(&format!(
             "{:34} {:7} {:5.2} s {:5.0} MB {}",
             outcome.id,
@@ -154,6 +150,22 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     )
 }
 
+/// The program whose children read the files, optimised, and where cargo put it.
+fn built_child(root: &Path) -> Result<PathBuf> {
+    let arguments = [
+        "build",
+        "--release",
+        "--package",
+        "flydocs-pages",
+        "--bin",
+        "flydocs-pages-child",
+    ];
+    cargo(root, &arguments)?;
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    Ok(target.join("release/flydocs-pages-child"))
+}
+
 fn cases(manifest: &Path, only: Option<&str>) -> Result<Vec<Case>> {
     let text = fs::read_to_string(manifest)
         .with_context(|| format!("cannot read {}", manifest.display()))?;
@@ -168,7 +180,7 @@ fn cases(manifest: &Path, only: Option<&str>) -> Result<Vec<Case>> {
     Ok(cases)
 }
 
-async fn one(case: &Case, folder: &Path, root: &Path) -> Result<Outcome> {
+async fn one(case: &Case, folder: &Path, child: &Path) -> Result<Outcome> {
     let path = folder.join(&case.file);
     let content = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let given = case.upload_name.clone().or_else(|| case.filename.clone());
@@ -186,7 +198,7 @@ async fn one(case: &Case, folder: &Path, root: &Path) -> Result<Outcome> {
     // a reader of its own: nothing of one case helps or hurts the next
     let reader = Pages::new(Options {
         isolation: Isolation::Process,
-        isolation_program: Some(root.join("target/release/flydocs-pages-child")),
+        isolation_program: Some(child.to_owned()),
         isolation_timeout_s: WORK_SECONDS,
         ..Options::default()
     });
