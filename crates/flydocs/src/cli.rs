@@ -94,6 +94,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: ConfigAction,
     },
+    /// Ask the database itself: orphans, dead letters, locks, the bus
+    Ops {
+        /// What to ask.
+        #[command(subcommand)]
+        action: OpsAction,
+    },
     /// Check what this machine has and what it lacks
     Doctor,
     /// Print the OpenAPI document
@@ -298,6 +304,125 @@ pub(crate) enum ConfigAction {
     /// Print docs/configuration.md
     #[command(hide = true)]
     Markdown,
+}
+
+/// `ops`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum OpsAction {
+    /// List what the reapers look for: rows that nothing is going to deliver to
+    Orphans {
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        limit: u32,
+        /// How to print
+        #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+        output: Format,
+        /// Which database.
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+    /// Make a running extraction, or its boxes, free for the next worker now
+    Reclaim {
+        /// The extraction
+        id: String,
+        /// How to print
+        #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+        output: Format,
+        /// Which database.
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+    /// Events that a group of workers gave up on
+    DeadLetters {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: DeadLettersAction,
+    },
+    /// Show who holds the drain lock of each group
+    DrainLock {
+        /// How to print
+        #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+        output: Format,
+        /// Which database.
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+    /// The bus
+    Bus {
+        /// What to ask of it.
+        #[command(subcommand)]
+        action: BusAction,
+    },
+}
+
+/// `ops dead-letters`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeadLettersAction {
+    /// List them, the newest first
+    List {
+        /// Only of this group, such as flydocs-workers
+        #[arg(long, value_name = "GROUP")]
+        group: Option<String>,
+        /// At most so many
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        limit: u32,
+        /// How to print
+        #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+        output: Format,
+        /// Which database.
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+    /// Send them back to their groups
+    Requeue {
+        /// Their ids
+        #[arg(value_name = "ID", required = true)]
+        ids: Vec<i64>,
+        /// Which database.
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+}
+
+/// `ops bus`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum BusAction {
+    /// Show every group with what it owes
+    Status {
+        /// How to print
+        #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
+        output: Format,
+        /// Which database.
+        #[command(flatten)]
+        database: DatabaseArgs,
+    },
+}
+
+/// What every command needs that asks a database.
+#[derive(Debug, Args)]
+pub(crate) struct DatabaseArgs {
+    /// The database (FLYDOCS_DATABASE_URL), such as postgres://flydocs@db/flydocs
+    #[arg(long, value_name = "URL")]
+    pub database_url: Option<String>,
+}
+
+impl OpsAction {
+    /// Which database it asks.
+    pub(crate) const fn database(&self) -> &DatabaseArgs {
+        match self {
+            Self::Orphans { database, .. }
+            | Self::Reclaim { database, .. }
+            | Self::DrainLock { database, .. }
+            | Self::DeadLetters {
+                action:
+                    DeadLettersAction::List { database, .. }
+                    | DeadLettersAction::Requeue { database, .. },
+            }
+            | Self::Bus {
+                action: BusAction::Status { database, .. },
+            } => database,
+        }
+    }
 }
 
 /// How a command prints.

@@ -6,6 +6,7 @@ mod doctor;
 mod explain;
 mod extract;
 mod inspect;
+mod ops;
 pub(crate) mod pages_child;
 mod run;
 
@@ -47,6 +48,13 @@ pub(crate) fn run(cli: Cli, say: Say) -> Outcome {
             let loaded = load(&global, Vec::new(), say)?;
             roles::log::start(&loaded.settings, &global, roles::log::For::Command)?;
             roles::runtime()?.block_on(inspect::run(args, loaded.settings, &mut out))
+        }
+        Command::Ops { action } => {
+            let url = action.database().database_url.clone();
+            let flags = url.map(|url| ("FLYDOCS_DATABASE_URL".to_owned(), url));
+            let loaded = load(&global, flags.into_iter().collect(), say)?;
+            roles::log::start(&loaded.settings, &global, roles::log::For::Command)?;
+            roles::runtime()?.block_on(ops::run(action, loaded.settings, &mut out))
         }
         Command::Doctor => {
             let loaded = load(&global, Vec::new(), say)?;

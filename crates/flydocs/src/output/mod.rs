@@ -1,6 +1,7 @@
 //! What a person or a program reads: data on stdout, everything else on stderr.
 
 pub(crate) mod extraction;
+pub(crate) mod ops;
 pub(crate) mod paint;
 pub(crate) mod progress;
 pub(crate) mod result;

@@ -35,8 +35,7 @@ pub(crate) struct Foundation {
 impl Foundation {
     /// Opens all of it, the schema up to date.
     pub(crate) async fn open(settings: &Settings) -> Result<Self, Failure> {
-        let store = store(settings).await?;
-        let bus = bus(settings).await?;
+        let (store, bus) = store_and_bus(settings).await?;
         let woken = Arc::clone(&bus);
         store.on_published(Arc::new(move |destination| woken.wake(destination)));
         let metrics = PrometheusBuilder::new()
@@ -54,37 +53,111 @@ impl Foundation {
     }
 }
 
-/// Opens the bus of the settings; its schema came with the store's.
-async fn bus(settings: &Settings) -> Result<Arc<dyn Bus>, Failure> {
+/// Opens the store, brings its schema up to date (the bus's with it), and opens the bus of the settings beside it.
+async fn store_and_bus(settings: &Settings) -> Result<(Arc<dyn Store>, Arc<dyn Bus>), Failure> {
     let url = database_url(settings)?;
-    let options = flydocs_bus::Options::default();
     if settings.adapter() == EdaAdapter::Postgres {
-        let direct: PgConnectOptions = url
-            .parse()
-            .map_err(|error: sqlx::Error| unreachable(&error))?;
-        let pool = PgPoolOptions::new()
-            .max_connections(BUS_CONNECTIONS)
-            .connect_with(direct.clone())
-            .await
-            .map_err(|error| unreachable(&error))?;
-        return Ok(Arc::new(PostgresBus::new(pool, Some(direct), options)));
+        let store = store(settings).await?;
+        let bus = postgres_bus(&url, store.as_ref()).await?;
+        return Ok((store, bus));
     }
-    let path = flydocs_store::sqlite_path(&url).ok_or_else(|| {
+    let database = flydocs_bus::sqlite::open(&embedded_path(&url)?)
+        .await
+        .map_err(|error| unreachable(&error))?;
+    let store = flydocs_store::open_beside_bus(database.clone(), settings.store())
+        .map_err(|error| store_failure(&error))?;
+    store
+        .migrate()
+        .await
+        .map_err(|error| store_failure(&error))?;
+    let bus = embedded_bus(settings, database)?;
+    Ok((store, bus))
+}
+
+/// The same with whatever schema is there, for an operator who only looks. Nothing is made.
+pub(crate) async fn store_and_bus_as_they_are(
+    settings: &Settings,
+) -> Result<(Arc<dyn Store>, Arc<dyn Bus>), Failure> {
+    let url = database_url(settings)?;
+    if settings.adapter() == EdaAdapter::Postgres {
+        let store = flydocs_store::open(&url, settings.store())
+            .await
+            .map_err(|error| store_failure(&error))?;
+        let bus = postgres_bus(&url, store.as_ref()).await?;
+        return Ok((store, bus));
+    }
+    let path = embedded_path(&url)?;
+    if !path.is_file() {
+        return Err(Failure::new(
+            ErrorCode::Unavailable,
+            format!(
+                "{}: there is no database; name it with --database-url or FLYDOCS_DATABASE_URL",
+                path.display()
+            ),
+            Exit::Unreachable,
+        ));
+    }
+    let database = flydocs_bus::sqlite::open(&path)
+        .await
+        .map_err(|error| unreachable(&error))?;
+    let store = flydocs_store::open_beside_bus(database.clone(), settings.store())
+        .map_err(|error| store_failure(&error))?;
+    let bus = SqliteBus::new(database, flydocs_bus::Options::default())
+        .map_err(|error| unreachable(&error))?;
+    Ok((store, Arc::new(bus)))
+}
+
+fn embedded_path(url: &str) -> Result<PathBuf, Failure> {
+    flydocs_store::sqlite_path(url).ok_or_else(|| {
         Failure::new(
             ErrorCode::InvalidSetting,
             "FLYDOCS_DATABASE_URL must be sqlite://path for this FLYDOCS_EDA_ADAPTER",
             Exit::Settings,
         )
-    })?;
-    let database = flydocs_bus::sqlite::open(&path)
+    })
+}
+
+fn embedded_bus(
+    settings: &Settings,
+    database: flydocs_bus::sqlite::Database,
+) -> Result<Arc<dyn Bus>, Failure> {
+    let options = flydocs_bus::Options::default();
+    if settings.adapter() == EdaAdapter::Memory {
+        let bus = MemoryBus::new(database, options).map_err(|error| unreachable(&error))?;
+        return Ok(Arc::new(bus));
+    }
+    let bus = SqliteBus::new(database, options).map_err(|error| unreachable(&error))?;
+    Ok(Arc::new(bus))
+}
+
+/// Behind a pooler that keeps no sessions, which the store has found out, there is no LISTEN and no statement keeps
+/// its name.
+async fn postgres_bus(
+    url: &str,
+    store: &dyn Store,
+) -> Result<Arc<dyn Bus>, Failure> {
+    let direct: PgConnectOptions = url
+        .parse()
+        .map_err(|error: sqlx::Error| unreachable(&error))?;
+    let health = store.health().await.map_err(|error| store_failure(&error))?;
+    let behind_pooler = !health.watches_workers;
+    let connect = if behind_pooler {
+        direct.clone().statement_cache_capacity(0)
+    } else {
+        direct.clone()
+    };
+    let pool = PgPoolOptions::new()
+        .max_connections(BUS_CONNECTIONS)
+        .connect_with(connect)
         .await
         .map_err(|error| unreachable(&error))?;
-    let bus: Arc<dyn Bus> = if settings.adapter() == EdaAdapter::Memory {
-        Arc::new(MemoryBus::new(database, options).map_err(|error| unreachable(&error))?)
-    } else {
-        Arc::new(SqliteBus::new(database, options).map_err(|error| unreachable(&error))?)
-    };
-    Ok(bus)
+    let options = flydocs_bus::Options::default();
+    if behind_pooler {
+        let bus = PostgresBus::behind_pooler(pool, None, options);
+        return Ok(Arc::new(bus));
+    }
+    let bus = PostgresBus::new(pool, Some(direct), options);
+    Ok(Arc::new(bus))
 }
 
 /// Opens the store and brings its schema up to date; several processes may do so at once.
@@ -155,7 +228,8 @@ pub(crate) fn store_failure(error: &flydocs_store::Error) -> Failure {
     Failure::new(code, chain(error), exit)
 }
 
-fn unreachable(error: &(dyn std::error::Error + 'static)) -> Failure {
+/// What cannot be reached, in a sentence.
+pub(crate) fn unreachable(error: &(dyn std::error::Error + 'static)) -> Failure {
     Failure::new(ErrorCode::Unavailable, chain(error), Exit::Unreachable)
 }
 

@@ -12,7 +12,9 @@ use flydocs_pages::{Pages, Reader};
 use flydocs_pipeline::{EngineSource, Pipeline, SystemClock};
 
 pub(crate) use engines::Engines;
-pub(crate) use foundation::{Foundation, store, store_failure};
+pub(crate) use foundation::{
+    Foundation, store, store_and_bus_as_they_are, store_failure, unreachable,
+};
 
 use crate::{exit::Exit, failure::Failure, settings::Settings};
 

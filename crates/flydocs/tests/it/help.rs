@@ -24,6 +24,14 @@ fn every_command_explains_itself() {
         "inspect",
         "explain",
         "config",
+        "ops",
+        "ops orphans",
+        "ops reclaim",
+        "ops dead-letters",
+        "ops dead-letters list",
+        "ops dead-letters requeue",
+        "ops drain-lock",
+        "ops bus status",
         "doctor",
         "openapi",
     ] {
@@ -32,9 +40,9 @@ fn every_command_explains_itself() {
         let run = desk.run(&args);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{command}");
         let name = if command.is_empty() {
-            "flydocs"
+            "flydocs".to_owned()
         } else {
-            command
+            command.replace(' ', "-")
         };
         settings.bind(|| insta::assert_snapshot!(name, run.stdout));
     }

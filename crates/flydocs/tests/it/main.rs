@@ -12,5 +12,6 @@ mod desk;
 mod extract;
 mod help;
 mod input;
+mod ops;
 mod paper;
 mod server;

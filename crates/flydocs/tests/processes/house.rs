@@ -12,15 +12,27 @@ use tempfile::TempDir;
 /// The folder, the server and whoever was started beside it.
 pub(crate) struct House {
     folder: TempDir,
+    database: String,
     address: String,
     children: Vec<Child>,
 }
 
 impl House {
-    /// Migrates a new database and starts `serve` on a free port.
+    /// On an embedded store of its own.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut serve = flydocs(folder.path())
+        let database = format!("sqlite://{}/flydocs.db", folder.path().display());
+        Self::at(folder, database)
+    }
+
+    /// On a database that is there.
+    pub(crate) fn on(database: String) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), database)
+    }
+
+    /// Migrates the database and starts `serve` on a free port.
+    fn at(folder: TempDir, database: String) -> Self {
+        let mut serve = flydocs(folder.path(), &database)
             .args(["serve", "--port", "0"])
             .stdout(Stdio::piped())
             .spawn()
@@ -35,6 +47,7 @@ impl House {
         );
         Self {
             folder,
+            database,
             address: address.trim().to_owned(),
             children: vec![serve],
         }
@@ -46,7 +59,7 @@ impl House {
 
     /// Starts a role; its place in the house is what `kill` takes.
     pub(crate) fn start(&mut self, role: &str, settings: &[(&str, &str)]) -> usize {
-        let child = flydocs(self.folder.path())
+        let child = flydocs(self.folder.path(), &self.database)
             .arg(role)
             .envs(settings.iter().copied())
             .spawn()
@@ -63,7 +76,7 @@ impl House {
 
     /// Runs a client command against the server.
     pub(crate) fn client(&self, args: &[&str]) -> Output {
-        flydocs(self.folder.path())
+        flydocs(self.folder.path(), &self.database)
             .args(args)
             .args(["--server", &self.address, "-o", "json"])
             .output()
@@ -92,13 +105,10 @@ impl Drop for House {
     }
 }
 
-fn flydocs(folder: &Path) -> Command {
+fn flydocs(folder: &Path, database: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flydocs"));
     command
-        .env(
-            "FLYDOCS_DATABASE_URL",
-            format!("sqlite://{}/flydocs.db", folder.display()),
-        )
+        .env("FLYDOCS_DATABASE_URL", database)
         .env("FLYDOCS_DATA_DIR", folder)
         .env("FLYDOCS_HEALTH_ADDRESS", "127.0.0.1:0")
         .stdin(Stdio::null());
