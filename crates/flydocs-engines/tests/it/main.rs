@@ -11,5 +11,6 @@ mod answers_the_port;
 mod classifies_and_splits;
 mod reads_a_contract;
 mod reads_a_form;
+mod reads_a_receipt;
 mod reads_an_invoice;
 mod survives_anything;

@@ -2,8 +2,9 @@
 
 use super::{
     Reader,
+    beside::text,
     candidate::{Candidate, Evidence, Place},
-    scalar::{role_place, text},
+    labelled::role_place,
 };
 use crate::local::{
     label::Query,

@@ -5,7 +5,7 @@ use flydocs_contract::{Rect, request::Field};
 use super::{
     Reader,
     candidate::{Candidate, Evidence, Place},
-    scalar::value_of,
+    choice::value_of,
 };
 use crate::local::{
     layout::{CheckBox, Span},

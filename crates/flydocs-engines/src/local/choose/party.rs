@@ -4,9 +4,9 @@ use flydocs_contract::FieldValue;
 
 use super::{
     Reader,
+    beside::text,
     candidate::{Candidate, Evidence, Place},
     prose::party_sentences,
-    scalar::text,
 };
 use crate::local::{
     label::{Label, Query},

@@ -212,6 +212,20 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// Whether another label stands in a run of its own beside this one: the head of a table, however small.
+    pub(crate) fn heads_columns(&self, label: &Label) -> bool {
+        let document = self.document;
+        let first = &document.tokens[label.first().first];
+        document.rows[first.row].runs.clone().any(|run| {
+            let run = &document.runs[run];
+            !run.tokens.contains(&label.first().first)
+                && !document.tokens[run.tokens.clone()]
+                    .iter()
+                    .any(|t| t.text.chars().any(|c| c.is_ascii_digit()))
+                && run.tokens.clone().any(|t| self.labels.covered[t])
+        })
+    }
+
     /// How surely a row is one of totals: it begins with such a label, before the given token.
     pub(crate) fn totals_row(&self, row: usize, before: usize) -> Option<f64> {
         ["total", "net_total", "line_total"]

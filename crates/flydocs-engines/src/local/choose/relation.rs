@@ -16,7 +16,14 @@ pub(crate) fn relate(
     span: &Span,
 ) -> Option<(Place, f64)> {
     let token = &document.tokens[span.first];
-    if token.page != label.page || label.parts.iter().any(|p| p.overlaps(span)) {
+    // "Total RM" may be the label and "RM 5.00" the value: only the currency is in both.
+    let inside = |p: &Span| p.overlaps(span) && (p.last, p.tail) >= (span.last, span.tail);
+    if token.page != label.page
+        || label
+            .parts
+            .iter()
+            .any(|p| inside(p) || p.first > span.first && p.overlaps(span))
+    {
         return None;
     }
     let em = document.em(span.first);
@@ -69,7 +76,8 @@ fn right(
         .iter()
         .rev()
         .find(|p| document.tokens[p.last].row == row)?;
-    let after = (span.first, span.head) >= (last.last, last.tail);
+    let after = (span.first, span.head) >= (last.last, last.tail)
+        || span.overlaps(last) && (span.last, span.tail) > (last.last, last.tail);
     if !after {
         return None;
     }

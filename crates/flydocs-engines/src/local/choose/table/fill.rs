@@ -1,202 +1,25 @@
-//! Arrays of objects: a header row names the columns, the rows under it fill them.
+//! Rows under a header: which words belong to which column, where a row begins, where the table ends.
 
 use flydocs_contract::{Rect, request::Field};
 
 use super::{
-    Reader,
-    candidate::{Candidate, Evidence, Place},
-    text::trimmed,
+    Cell, Column, Header,
+    product::{assign, check_product},
 };
 use crate::local::{
-    label::{Kind, Label, Query},
+    choose::{
+        Reader,
+        candidate::{Candidate, Evidence, Place},
+        text::trimmed,
+    },
+    label::Query,
     layout::Span,
     pool::number,
 };
 
-/// The cell of a row: the candidate for a column.
-pub(crate) type Cell = Option<Candidate>;
-
-#[derive(Debug, Clone)]
-struct Column {
-    /// Index into the columns asked for; `None` for a header nobody asked for.
-    asked: Option<usize>,
-    rect: Rect,
-    strength: f64,
-    label: String,
-    /// Its cells are numbers.
-    numeric: bool,
-    /// They are whole numbers.
-    whole: bool,
-}
-
-impl Column {
-    /// A column asked for as text.
-    const fn label_is_text(&self) -> bool {
-        self.asked.is_some() && !self.numeric
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Header {
-    page: usize,
-    last_row: usize,
-    columns: Vec<Column>,
-    score: f64,
-    bottom: f64,
-}
-
-/// The rows of an array of objects, one cell a column asked for.
-pub(crate) fn read_rows(
-    reader: &Reader<'_>,
-    columns: &[(&Field, Option<usize>)],
-    queries: &[Query],
-) -> Vec<Vec<Cell>> {
-    let headers = headers(reader, columns, queries);
-    let Some(best) = headers
-        .iter()
-        .max_by(|a, b| a.score.total_cmp(&b.score))
-        .cloned()
-    else {
-        return Vec::new();
-    };
-    let mut rows = Vec::new();
-    for page in best.page..reader.document.pages.len() {
-        let own = headers
-            .iter()
-            .filter(|h| h.page == page && h.score > 0.75 * best.score && same_columns(h, &best))
-            .max_by(|a, b| a.score.total_cmp(&b.score));
-        let header = if page == best.page {
-            Some(best.clone())
-        } else {
-            own.cloned()
-        };
-        let Some(header) = header else { break };
-        let (mut found, ended) = fill(reader, &header, columns, queries);
-        rows.append(&mut found);
-        if ended {
-            break;
-        }
-    }
-    rows
-}
-
-fn same_columns(a: &Header, b: &Header) -> bool {
-    let asked = |h: &Header| h.columns.iter().filter_map(|c| c.asked).collect::<Vec<_>>();
-    asked(a) == asked(b)
-}
-
-/// Every row (or two or three close rows) that names at least two of the columns.
-fn headers(
-    reader: &Reader<'_>,
-    columns: &[(&Field, Option<usize>)],
-    queries: &[Query],
-) -> Vec<Header> {
-    let document = reader.document;
-    let mut headers = Vec::new();
-    for (at, row) in document.rows.iter().enumerate() {
-        let em = document.pages[row.page].em;
-        let near = |l: &Label| {
-            l.page == row.page
-                && !l.hidden
-                && (l.first().rect(document).center().1 - row.rect.center().1).abs() < 1.7 * em
-        };
-        let anchored = |l: &Label| l.parts.iter().any(|p| document.tokens[p.first].row == at);
-        let mut hits: Vec<(f64, usize, &Label)> = Vec::new();
-        for (c, (_, query)) in columns.iter().enumerate() {
-            let Some(query) = query else { continue };
-            for label in reader.labels.of_query[*query]
-                .iter()
-                .filter(|l| near(l) && l.opens && l.share > 0.45)
-            {
-                let bonus = if anchored(label) { 0.1 } else { 0.0 };
-                hits.push((
-                    label.strength() + bonus + 0.01 * label.letters.min(12) as f64,
-                    c,
-                    label,
-                ));
-            }
-        }
-        if hits.len() < 2 || !hits.iter().any(|(_, _, l)| anchored(l)) {
-            continue;
-        }
-        hits.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let mut chosen: Vec<(f64, usize, &Label)> = Vec::new();
-        for hit in hits {
-            let clash = chosen.iter().any(|(_, c, l)| {
-                *c == hit.1 || l.rect.xmin < hit.2.rect.xmax && hit.2.rect.xmin < l.rect.xmax
-            });
-            if !clash {
-                chosen.push(hit);
-            }
-        }
-        if chosen.len() < 2 {
-            continue;
-        }
-        let top = chosen
-            .iter()
-            .map(|c| c.2.rect.ymin)
-            .fold(f64::INFINITY, f64::min);
-        let bottom = chosen.iter().map(|c| c.2.rect.ymax).fold(0.0, f64::max);
-        let last_row = chosen
-            .iter()
-            .flat_map(|c| c.2.parts.iter().map(|p| document.tokens[p.last].row))
-            .max()
-            .unwrap_or(at);
-        let mut cells: Vec<Column> = chosen
-            .iter()
-            .map(|(strength, c, label)| Column {
-                asked: Some(*c),
-                rect: label.rect,
-                strength: strength.min(1.0),
-                label: label
-                    .parts
-                    .iter()
-                    .map(|p| p.text(document))
-                    .collect::<Vec<_>>()
-                    .join(" "),
-                numeric: columns[*c].1.is_some_and(|q| is_numeric(queries[q].kind)),
-                whole: columns[*c]
-                    .1
-                    .is_some_and(|q| queries[q].kind == Kind::Integer),
-            })
-            .collect();
-        // The other words of the header are columns too.
-        for r in document.pages[row.page].rows.clone() {
-            for run in document.rows[r].runs.clone() {
-                let rect = document.runs[run].rect;
-                let inside =
-                    rect.center().1 > top - 0.3 * em && rect.center().1 < bottom + 0.3 * em;
-                let new = cells.iter().all(|c| {
-                    rect.xmax <= c.rect.xmin + 0.2 * em || c.rect.xmax <= rect.xmin + 0.2 * em
-                });
-                if inside && new {
-                    cells.push(Column {
-                        asked: None,
-                        rect,
-                        strength: 0.0,
-                        label: String::new(),
-                        numeric: false,
-                        whole: false,
-                    });
-                }
-            }
-        }
-        cells.sort_by(|a, b| a.rect.xmin.total_cmp(&b.rect.xmin));
-        let score = chosen.iter().map(|c| c.0).sum::<f64>() - 0.001 * at as f64;
-        headers.push(Header {
-            page: row.page,
-            last_row,
-            columns: cells,
-            score,
-            bottom,
-        });
-    }
-    headers
-}
-
 /// A row of the table while it is filled: one cell a header, and the lines of its text.
-struct Item {
-    cells: Vec<Cell>,
+pub(super) struct Item {
+    pub cells: Vec<Cell>,
     /// Further numbers under a header that has one already.
     spare: Vec<(usize, Candidate)>,
     text: Vec<Span>,
@@ -214,7 +37,7 @@ impl Item {
 }
 
 /// Fills the rows under a header; also says whether the table ended on its page.
-fn fill(
+pub(super) fn fill(
     reader: &Reader<'_>,
     header: &Header,
     columns: &[(&Field, Option<usize>)],
@@ -386,74 +209,6 @@ fn fill(
 /// A table with one column of numbers keeps rows with one number.
 const fn items_are_sparse(wanted: usize) -> bool {
     wanted < 2
-}
-
-/// Which header fills which column asked for. Where a price is known, quantity and amount are those columns whose
-/// numbers keep the product: "Amount" is the quantity in some tables.
-fn assign(
-    header: &Header,
-    columns: &[(&Field, Option<usize>)],
-    queries: &[Query],
-    items: &[Item],
-) -> Vec<Option<usize>> {
-    let mut assignment: Vec<Option<usize>> = (0..columns.len())
-        .map(|asked| header.columns.iter().position(|c| c.asked == Some(asked)))
-        .collect();
-    let at = |name: &str| {
-        columns
-            .iter()
-            .position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == name))
-    };
-    let (Some(quantity), Some(price), Some(amount)) =
-        (at("quantity"), at("unit_price"), at("line_amount"))
-    else {
-        return assignment;
-    };
-    let keeps = |q: usize, p: usize, a: usize| {
-        let value =
-            |item: &Item, at: usize| item.cells[at].as_ref().and_then(super::arithmetic::value);
-        items
-            .iter()
-            .filter(
-                |item| match (value(item, q), value(item, p), value(item, a)) {
-                    (Some(q), Some(p), Some(a)) => {
-                        a > 0.0 && (q * p - a).abs() <= 0.011 + 0.002 * a.abs()
-                    }
-                    _ => false,
-                },
-            )
-            .count()
-    };
-    let Some(p) = assignment[price] else {
-        return assignment;
-    };
-    let now = match (assignment[quantity], assignment[amount]) {
-        (Some(q), Some(a)) => keeps(q, p, a),
-        _ => 0,
-    };
-    let mut best = (now, assignment[quantity], assignment[amount]);
-    for q in 0..header.columns.len() {
-        for a in 0..header.columns.len() {
-            if q == a
-                || q == p
-                || a == p
-                || header.columns[q].label_is_text()
-                || header.columns[a].label_is_text()
-            {
-                continue;
-            }
-            let kept = keeps(q, p, a);
-            if kept > best.0 && kept * 3 >= items.len() * 2 && now == 0 {
-                best = (kept, Some(q), Some(a));
-            }
-        }
-    }
-    (assignment[quantity], assignment[amount]) = (best.1, best.2);
-    assignment
-}
-
-const fn is_numeric(kind: Kind) -> bool {
-    matches!(kind, Kind::Amount | Kind::Integer | Kind::Percent)
 }
 
 fn evidence(column: &Column) -> Evidence {
@@ -634,34 +389,4 @@ fn ends_table(reader: &Reader<'_>, row: usize, header: &Header) -> bool {
                 && (*name != "adjustment" || under_text && l.share > 0.9)
         })
     })
-}
-
-/// Quantity times price is the amount: a row that keeps this is checked.
-fn check_product(columns: &[(&Field, Option<usize>)], queries: &[Query], cells: &mut [Cell]) {
-    let at = |name: &str| {
-        columns
-            .iter()
-            .position(|(_, q)| q.is_some_and(|q| queries[q].concept_name() == name))
-    };
-    let (Some(quantity), Some(price), Some(amount)) =
-        (at("quantity"), at("unit_price"), at("line_amount"))
-    else {
-        return;
-    };
-    let value = |cells: &[Cell], at: usize| cells[at].as_ref().and_then(super::arithmetic::value);
-    let (Some(q), Some(p), Some(a)) = (
-        value(cells, quantity),
-        value(cells, price),
-        value(cells, amount),
-    ) else {
-        return;
-    };
-    if (q * p - a).abs() <= 0.011 + 0.001 * a.abs() {
-        for cell in [quantity, price, amount] {
-            if let Some(candidate) = &mut cells[cell] {
-                candidate.evidence.checked = true;
-                candidate.score = (candidate.score + 0.15).min(1.0);
-            }
-        }
-    }
 }
