@@ -9,10 +9,12 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
+use flydocs_traces::TraceContext;
 use tracing::Instrument;
 
 use crate::{
     problem::Refusal,
+    rate::Peer,
     state::{Api, Mint},
 };
 
@@ -39,6 +41,9 @@ pub(crate) struct CallContext {
     pub traceparent: Option<String>,
     /// Its vendor part.
     pub tracestate: Option<String>,
+    /// What is stored with an extraction and handed on: this call's own span when traces are collected, else the
+    /// caller's.
+    pub handed_on: Option<TraceContext>,
 }
 
 impl CallContext {
@@ -71,7 +76,12 @@ impl CallContext {
                 .filter(|v| v.len() <= LONGEST_TRACESTATE)
                 .map(str::to_owned)
         });
+        let handed_on = traceparent.clone().map(|traceparent| TraceContext {
+            traceparent,
+            tracestate: tracestate.clone(),
+        });
         let context = Self {
+            handed_on,
             request_id,
             correlation_id,
             tenant_id,
@@ -107,8 +117,10 @@ fn word(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, Unfit>
         return Ok(None);
     };
     let text = value.to_str().map_err(|_| Unfit)?.trim();
-    let fits =
-        (1..=LONGEST).contains(&text.len()) && text.bytes().all(|b| (b' '..=b'~').contains(&b));
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let fits = text.len() <= LONGEST && text.bytes().all(|b| (b' '..=b'~').contains(&b));
     if fits {
         Ok(Some(text.to_owned()))
     } else {
@@ -146,7 +158,10 @@ pub(crate) async fn finish(State(api): State<Api>, mut request: Request, next: N
         .map_or("unmatched", MatchedPath::as_str)
         .to_owned();
     if refusal.is_none() {
-        refusal = api.admit(&path, request.headers(), &mut context).err();
+        let peer = request.extensions().get::<Peer>().copied();
+        refusal = api
+            .admit(&path, request.headers(), peer, &mut context)
+            .err();
     }
     let span = tracing::info_span!(
         "http",
@@ -155,6 +170,14 @@ pub(crate) async fn finish(State(api): State<Api>, mut request: Request, next: N
         request.id = %context.request_id,
         correlation.id = %context.correlation_id,
     );
+    flydocs_traces::adopt(
+        &span,
+        context.traceparent.as_deref(),
+        context.tracestate.as_deref(),
+    );
+    if let Some(own) = flydocs_traces::of(&span) {
+        context.handed_on = Some(own);
+    }
     request.extensions_mut().insert(context.clone());
     let response = match refusal {
         Some(refusal) => refusal.into_response(),

@@ -1,13 +1,17 @@
-//! API keys: several at once, each perhaps bound to a tenant, compared in constant time.
+//! API keys: several at once, each perhaps bound to a tenant, compared in constant time; from a list or a file.
 
 use std::{fmt, str::FromStr};
 
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// The keys of `FLYDOCS_API_KEYS`: `key,...` or `tenant:key,...`. Empty = no key is asked for.
+/// The keys of `FLYDOCS_API_KEYS` (`key,...` or `tenant:key,...`) and of `FLYDOCS_API_KEYS_FILE` (one a line). Without
+/// either no key is asked for.
 #[derive(Clone, Default)]
-pub struct Keys(Vec<Key>);
+pub struct Keys {
+    known: Vec<Key>,
+    asked: bool,
+}
 
 #[derive(Clone)]
 struct Key {
@@ -25,16 +29,46 @@ pub enum Holder {
 }
 
 impl Keys {
+    /// The keys of a file: one a line, `key` or `tenant:key`; empty lines and lines that begin with `#` are passed over.
+    /// A file asks for a key even when none stands in it.
+    pub fn from_lines(text: &str) -> Result<Self, InvalidKeys> {
+        let known = text
+            .lines()
+            .enumerate()
+            .map(|(i, line)| (i, line.trim()))
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+            .map(|(i, line)| Key::read(line, i + 1))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { known, asked: true })
+    }
+
+    /// These and those.
+    pub fn and(mut self, more: Self) -> Self {
+        self.known.extend(more.known);
+        self.asked |= more.asked;
+        self
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// True when no key is asked for.
     pub fn is_open(&self) -> bool {
-        self.0.is_empty()
+        !self.asked
     }
 
     /// Whose key this is; `None` for a key nobody knows. Takes as long for every key.
     pub fn holder(&self, given: &str) -> Option<Holder> {
-        let digest: [u8; 32] = Sha256::digest(given.as_bytes()).into();
+        let digest = digest(given);
         let mut found = None;
-        for key in &self.0 {
+        for key in &self.known {
             // no early end: the time must not tell which key was near
             if bool::from(key.digest.ct_eq(&digest)) {
                 found = Some(key);
@@ -49,13 +83,13 @@ impl Keys {
 
 impl fmt::Debug for Keys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Keys({} hidden)", self.0.len())
+        write!(f, "Keys({} hidden)", self.known.len())
     }
 }
 
 /// A list of keys that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("entry {position} of the list has an empty {part}; write key,... or tenant:key,...")]
+#[error("entry {position} of the list has an empty {part}; write key or tenant:key")]
 pub struct InvalidKeys {
     position: usize,
     part: &'static str,
@@ -68,30 +102,38 @@ impl FromStr for Keys {
         if text.trim().is_empty() {
             return Ok(Self::default());
         }
-        let mut keys = Vec::new();
-        for (i, entry) in text.split(',').enumerate() {
-            let entry = entry.trim();
-            let (tenant, key) = match entry.split_once(':') {
-                Some((tenant, key)) => (Some(tenant), key),
-                None => (None, entry),
-            };
-            let empty = |part| InvalidKeys {
-                position: i + 1,
-                part,
-            };
-            if tenant.is_some_and(str::is_empty) {
-                return Err(empty("tenant"));
-            }
-            if key.is_empty() {
-                return Err(empty("key"));
-            }
-            keys.push(Key {
-                digest: Sha256::digest(key.as_bytes()).into(),
-                tenant: tenant.map(str::to_owned),
-            });
-        }
-        Ok(Self(keys))
+        let known = text
+            .split(',')
+            .enumerate()
+            .map(|(i, entry)| Key::read(entry.trim(), i + 1))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { known, asked: true })
     }
+}
+
+impl Key {
+    fn read(entry: &str, position: usize) -> Result<Self, InvalidKeys> {
+        let (tenant, key) = match entry.split_once(':') {
+            Some((tenant, key)) => (Some(tenant), key),
+            None => (None, entry),
+        };
+        let empty = |part| InvalidKeys { position, part };
+        if tenant.is_some_and(str::is_empty) {
+            return Err(empty("tenant"));
+        }
+        if key.is_empty() {
+            return Err(empty("key"));
+        }
+        Ok(Self {
+            digest: digest(key),
+            tenant: tenant.map(str::to_owned),
+        })
+    }
+}
+
+/// What stands for a key wherever it is kept.
+pub(crate) fn digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
 }
 
 #[cfg(test)]
@@ -116,6 +158,22 @@ mod tests {
             assert!(bad.parse::<Keys>().is_err(), "{bad}");
         }
         assert!("".parse::<Keys>().unwrap().is_open());
+    }
+
+    #[test]
+    fn a_file_has_one_key_a_line_and_asks_for_one_even_when_it_is_empty() {
+        let keys = Keys::from_lines("# rotated in May\n\nfirst\r\n  acme:second  \n").unwrap();
+        assert_eq!((keys.len(), keys.is_open()), (2, false));
+        assert_eq!(keys.holder("first"), Some(Holder::Anyone));
+        assert_eq!(
+            keys.holder("second"),
+            Some(Holder::Tenant("acme".to_owned()))
+        );
+        let none = Keys::from_lines("# nobody any more\n").unwrap();
+        assert!(none.is_empty() && !none.is_open());
+        assert!(!none.and(Keys::default()).is_open());
+        let said = Keys::from_lines("a\n\nacme:\n").unwrap_err().to_string();
+        assert!(said.starts_with("entry 3"), "{said}");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! socket. Every answer passes `context::finish`; every error is a [`Refusal`].
 
 mod context;
+mod cors;
 mod decode;
 mod keys;
 mod landing;
@@ -11,12 +12,14 @@ mod negotiate;
 pub mod openapi;
 mod options;
 mod problem;
+mod rate;
 mod refusals;
 mod routes;
 mod server;
 mod state;
 pub mod wire;
 
+pub use cors::{InvalidOrigin, Origins};
 pub use decode::{json_value, request_without_files};
 pub use keys::{Holder, InvalidKeys, Keys};
 pub use options::{Limits, Options};

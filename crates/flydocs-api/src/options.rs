@@ -1,8 +1,8 @@
 //! What an operator can set of this room; the composition root fills it.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
-use crate::keys::Keys;
+use crate::{cors::Origins, keys::Keys};
 
 /// How much one request may carry. All three are refused while it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +34,12 @@ pub struct Options {
     pub sync_timeout: Duration,
     /// `FLYDOCS_SYNC_CONCURRENCY`: how many synchronous extractions run at once; the rest waits its turn.
     pub sync_concurrency: usize,
-    /// `FLYDOCS_API_KEYS`.
+    /// `FLYDOCS_API_KEYS` and `FLYDOCS_API_KEYS_FILE`.
     pub keys: Keys,
+    /// `FLYDOCS_RATE_LIMIT_PER_MINUTE`: how often one caller may call; `None` = as often as it likes.
+    pub rate_limit_per_minute: Option<NonZeroU32>,
+    /// `FLYDOCS_CORS_ORIGINS`: pages of which origins a browser lets call; `None` = of no other.
+    pub cors_origins: Option<Origins>,
     /// The version answered by `/api/v1/version`.
     pub version: String,
     /// The model of requests that name none.
@@ -53,6 +57,8 @@ impl Default for Options {
             sync_timeout: Duration::from_mins(2),
             sync_concurrency: 8,
             keys: Keys::default(),
+            rate_limit_per_minute: None,
+            cors_origins: None,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             model: "local:layout".to_owned(),
             fallback_model: None,

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Router, http::Request};
+use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
     server::{conn::auto, graceful::GracefulShutdown},
@@ -11,6 +12,9 @@ use hyper_util::{
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
+
+use crate::rate::Peer;
 
 /// How long the head of a request may take.
 const HEAD: Duration = Duration::from_secs(30);
@@ -38,8 +42,8 @@ pub async fn serve(
             accepted = listener.accept() => accepted,
             () = shutdown.cancelled() => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a caller could not be accepted");
                 tokio::time::sleep(BREATH).await;
@@ -49,7 +53,14 @@ pub async fn serve(
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no delay could not be set");
         }
-        let service = TowerToHyperService::new(routes.clone());
+        let peer = Peer(address.ip());
+        let service = routes
+            .clone()
+            .map_request(move |mut request: Request<Incoming>| {
+                request.extensions_mut().insert(peer);
+                request
+            });
+        let service = TowerToHyperService::new(service);
         let connection = builder
             .serve_connection_with_upgrades(TokioIo::new(stream), service)
             .into_owned();

@@ -16,9 +16,10 @@ use uuid::Uuid;
 
 use crate::{
     context::CallContext,
-    keys::{Holder, Keys},
+    keys::{self, Holder, Keys},
     options::Options,
     problem::{Answer, Refusal},
+    rate::{Caller, Peer, Rates},
 };
 
 /// New ids: time and chance come in here and nowhere else.
@@ -85,6 +86,7 @@ pub struct Api {
     pub(crate) options: Arc<Options>,
     pub(crate) sync_slots: Arc<Semaphore>,
     keys: Arc<RwLock<Keys>>,
+    rates: Option<Arc<Rates>>,
 }
 
 impl Api {
@@ -94,6 +96,9 @@ impl Api {
             ports,
             sync_slots: Arc::new(Semaphore::new(options.sync_concurrency.max(1))),
             keys: Arc::new(RwLock::new(options.keys.clone())),
+            rates: options
+                .rate_limit_per_minute
+                .map(|limit| Arc::new(Rates::new(limit))),
             options: Arc::new(options),
         }
     }
@@ -103,16 +108,31 @@ impl Api {
         *self.keys.write() = keys;
     }
 
-    /// Lets a call in, or refuses it with 401.
+    /// Lets a call in, or refuses it: 401 without a key, 429 when its caller calls too often.
     pub(crate) fn admit(
         &self,
         path: &str,
         headers: &HeaderMap,
+        peer: Option<Peer>,
         context: &mut CallContext,
     ) -> Answer<()> {
-        let keys = self.keys.read();
-        if keys.is_open() || !path.starts_with("/api/") {
+        if !path.starts_with("/api/") {
             return Ok(());
+        }
+        let caller = self.holder(headers, context)?.unwrap_or_else(|| {
+            peer.map_or(Caller::Unknown, |Peer(address)| Caller::Address(address))
+        });
+        match &self.rates {
+            Some(rates) => rates.admit(caller),
+            None => Ok(()),
+        }
+    }
+
+    /// Who calls by its key, and what that key may see; `None` when no key is asked for.
+    fn holder(&self, headers: &HeaderMap, context: &mut CallContext) -> Answer<Option<Caller>> {
+        let known = self.keys.read();
+        if known.is_open() {
+            return Ok(None);
         }
         let refuse = |detail: &str| {
             Refusal::new(ErrorCode::Unauthorized, detail).header(
@@ -129,9 +149,9 @@ impl Api {
         let Some(given) = given else {
             return Err(refuse("a key is needed: send Authorization: Bearer <key>"));
         };
-        match keys.holder(given) {
+        match known.holder(given) {
             None => Err(refuse("nobody has this key")),
-            Some(Holder::Anyone) => Ok(()),
+            Some(Holder::Anyone) => Ok(Some(Caller::Key(keys::digest(given)))),
             Some(Holder::Tenant(tenant)) => {
                 if context
                     .tenant_id
@@ -144,7 +164,7 @@ impl Api {
                 }
                 context.tenant_id = Some(tenant.clone());
                 context.bound_to = Some(tenant);
-                Ok(())
+                Ok(Some(Caller::Key(keys::digest(given))))
             }
         }
     }

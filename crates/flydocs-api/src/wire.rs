@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
 use flydocs_contract::{EventType, ExtractionId, JsonObject, LegStatus, Status};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -63,7 +63,7 @@ pub struct MultipartRequest {
 }
 
 /// What is to be known of one part `files`.
-#[derive(Debug, Clone, Serialize, serde::Deserialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileOptions {
     /// The id of a declared type it is pinned to.
@@ -82,14 +82,14 @@ pub struct MultipartBody {
 }
 
 /// The webhook log of one extraction.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryList {
     /// Oldest first.
     pub items: Vec<Delivery>,
 }
 
 /// Where a delivery stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryStatus {
     /// Waiting for its next attempt, or in one.
@@ -101,7 +101,7 @@ pub enum DeliveryStatus {
 }
 
 /// One event on its way to its receiver.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct Delivery {
     /// Its id, which is the event's `event_id` and the header `webhook-id`.
     pub id: Uuid,
@@ -127,7 +127,7 @@ pub struct Delivery {
 }
 
 /// One attempt to deliver.
-#[derive(Debug, Clone, Serialize, ToSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryAttempt {
     /// Which, from 1.
     pub attempt: u32,

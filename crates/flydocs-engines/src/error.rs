@@ -70,6 +70,14 @@ impl Error {
         }
     }
 
+    /// When the provider wants to be asked again.
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Transient { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+
     /// True when asking again later may help.
     pub const fn is_transient(&self) -> bool {
         matches!(self, Self::Transient { .. } | Self::BadAnswer { .. })

@@ -38,6 +38,8 @@ pub enum Error {
         detail: String,
         /// True when none of the causes may pass by itself.
         permanent: bool,
+        /// When a provider wants to be asked again.
+        retry_after: Option<std::time::Duration>,
         /// Every cause.
         errors: Vec<PipelineError>,
     },
@@ -102,6 +104,15 @@ impl Error {
             | Self::RefineTimeout { .. }
             | Self::Cancelled
             | Self::Internal { .. } => false,
+        }
+    }
+
+    /// When a provider wants to be asked again.
+    pub const fn retry_after(&self) -> Option<std::time::Duration> {
+        match self {
+            Self::Model { source } => source.retry_after(),
+            Self::NothingExtracted { retry_after, .. } => *retry_after,
+            _ => None,
         }
     }
 

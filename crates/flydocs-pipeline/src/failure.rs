@@ -1,5 +1,7 @@
 //! A failure that does not stop a run: what stands in `pipeline.errors`, and whether it may pass by itself.
 
+use std::time::Duration;
+
 use flydocs_contract::ErrorCode;
 
 /// A failure of one unit of a stage.
@@ -8,6 +10,8 @@ pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
     pub(crate) transient: bool,
+    /// When a provider wants to be asked again.
+    pub(crate) retry_after: Option<Duration>,
 }
 
 impl Failure {
@@ -16,6 +20,7 @@ impl Failure {
             code,
             message: message.into(),
             transient: false,
+            retry_after: None,
         }
     }
 
@@ -24,6 +29,7 @@ impl Failure {
             code,
             message: message.into(),
             transient: true,
+            retry_after: None,
         }
     }
 
@@ -39,6 +45,7 @@ impl Failure {
             code: error.code(),
             message,
             transient: error.is_transient(),
+            retry_after: error.retry_after(),
         }
     }
 
@@ -51,6 +58,7 @@ impl Failure {
                 error,
                 flydocs_pages::Error::Internal { .. } | flydocs_pages::Error::OcrFailed { .. }
             ),
+            retry_after: None,
         }
     }
 }

@@ -1,6 +1,9 @@
 //! What a run writes down as it goes: failures that did not stop it, the models that answered, what they cost.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use flydocs_contract::result::{PipelineError, Usage, UsageShare};
 use flydocs_engines::CallUsage;
@@ -65,6 +68,14 @@ impl Ledger {
     /// True when some failure may pass by itself.
     pub(crate) fn may_pass(&self) -> bool {
         self.failures.iter().any(|(_, f)| f.transient)
+    }
+
+    /// The longest that a provider wants not to be asked.
+    pub(crate) fn retry_after(&self) -> Option<Duration> {
+        self.failures
+            .iter()
+            .filter_map(|(_, f)| f.retry_after)
+            .max()
     }
 
     pub(crate) fn errors(&self) -> Vec<PipelineError> {

@@ -11,6 +11,7 @@ mod failure;
 mod grounding;
 mod input;
 mod ledger;
+mod measure;
 mod options;
 mod patterns;
 mod pipeline;

@@ -163,6 +163,7 @@ impl Run {
     /// Puts a stage's end into the trace.
     pub(crate) fn close(&mut self, entry: TraceEntry) {
         self.progress.stage_finished(&entry);
+        crate::measure::stage(&entry);
         self.trace.push(entry);
     }
 

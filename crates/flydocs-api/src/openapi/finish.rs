@@ -13,6 +13,9 @@ pub(super) fn finish(mut document: Value) -> Value {
     null_for_optional_keys(&mut document);
     tree_values(&mut document);
     closed_objects(&mut document);
+    named_fields(&mut document);
+    headers(&mut document);
+    links(&mut document);
     problem_codes(&mut document);
     document
 }
@@ -242,6 +245,83 @@ fn close(schema: &mut Value) {
     }
 }
 
+/// A field has a name everywhere but as the `items` of another.
+fn named_fields(document: &mut Value) {
+    for place in [
+        "/components/schemas/FieldGroup/properties/fields/items",
+        "/components/schemas/Field/properties/fields/items",
+    ] {
+        if let Some(items) = document.pointer_mut(place).and_then(Value::as_object_mut) {
+            items.insert("required".to_owned(), json!(["name"]));
+        }
+    }
+    if let Some(name) = document.pointer_mut("/components/schemas/Field/properties/name")
+        && let Some(name) = name.as_object_mut()
+    {
+        name.insert("minLength".to_owned(), 1.into());
+    }
+}
+
+/// Headers are visible ASCII.
+fn headers(document: &mut Value) {
+    let paths = document.get_mut("paths").and_then(Value::as_object_mut);
+    let operations = paths
+        .into_iter()
+        .flat_map(Map::values_mut)
+        .filter_map(Value::as_object_mut)
+        .flat_map(Map::values_mut);
+    for parameters in operations.filter_map(|o| o.get_mut("parameters")?.as_array_mut()) {
+        for parameter in parameters {
+            if parameter.get("in") == Some(&"header".into())
+                && let Some(schema) = parameter.get_mut("schema").and_then(Value::as_object_mut)
+                && schema.contains_key("maxLength")
+            {
+                schema.insert("pattern".to_owned(), "^[!-~]([ -~]*[!-~])?$".into());
+            }
+        }
+    }
+}
+
+/// Where the id of an answer leads.
+fn links(document: &mut Value) {
+    let of_extraction = |id: &str| {
+        let operations = [
+            "get",
+            "result",
+            "delete",
+            "cancel",
+            "retry",
+            "events",
+            "deliveries",
+        ];
+        let link = |operation: &str| {
+            let link = json!({"operationId": operation, "parameters": {"id": id}});
+            (operation.to_owned(), link)
+        };
+        Value::Object(operations.into_iter().map(link).collect())
+    };
+    let of_delivery =
+        |id: &str| json!({"redeliver": {"operationId": "redeliver", "parameters": {"id": id}}});
+    for (place, links) in [
+        (
+            "/paths/~1api~1v1~1extractions/post/responses/202",
+            of_extraction("$response.body#/id"),
+        ),
+        (
+            "/paths/~1api~1v1~1extractions/get/responses/200",
+            of_extraction("$response.body#/items/0/id"),
+        ),
+        (
+            "/paths/~1api~1v1~1extractions~1{id}~1deliveries/get/responses/200",
+            of_delivery("$response.body#/items/0/id"),
+        ),
+    ] {
+        if let Some(response) = document.pointer_mut(place).and_then(Value::as_object_mut) {
+            response.insert("links".to_owned(), links);
+        }
+    }
+}
+
 /// What every route may answer beside its own; and images, which have no schema.
 fn problem_codes(document: &mut Value) {
     let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) else {
@@ -249,7 +329,7 @@ fn problem_codes(document: &mut Value) {
     };
     for (path, item) in paths {
         let everywhere: &[&str] = if path.starts_with("/api/") {
-            &["400", "401", "406", "500"]
+            &["400", "401", "406", "429", "500"]
         } else {
             &["400", "406", "500"]
         };

@@ -10,7 +10,7 @@ pub(crate) mod version;
 use axum::{
     Router,
     extract::{DefaultBodyLimit, Request},
-    http::{HeaderMap, Method, Uri},
+    http::{HeaderMap, HeaderValue, Method, Uri, header},
     middleware::{Next, from_fn, from_fn_with_state},
     response::Response,
     routing::{get, post},
@@ -20,6 +20,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{
     context,
+    cors::Origins,
     negotiate::accepts,
     problem::{Answer, Refusal},
     state::Api,
@@ -60,7 +61,8 @@ pub fn router(api: Api) -> Router {
         .route("/actuator/health/liveness", get(actuator::liveness))
         .route("/actuator/health/readiness", get(actuator::readiness))
         .layer(from_fn(json_only));
-    Router::new()
+    let cors = api.options.cors_origins.as_ref().map(Origins::layer);
+    let routes = Router::new()
         .merge(json)
         .route(
             "/api/v1/extractions/{id}/events",
@@ -81,7 +83,12 @@ pub fn router(api: Api) -> Router {
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(caught))
         .layer(from_fn_with_state(api.clone(), context::finish))
-        .with_state(api)
+        .with_state(api);
+    match cors {
+        // outermost: a browser asks without a key, and reads errors too
+        Some(cors) => routes.layer(cors),
+        None => routes,
+    }
 }
 
 async fn json_only(request: Request, next: Next) -> Answer<Response> {
@@ -98,11 +105,34 @@ async fn no_route(uri: Uri) -> Refusal {
 }
 
 async fn no_method(method: Method, uri: Uri) -> Refusal {
-    let path: String = uri.path().chars().take(200).collect();
+    let refusal = not_known(&method, uri.path());
+    // one route of the table is several of ours: an extraction, and its actions behind a colon
+    let rest = uri.path().strip_prefix("/api/v1/extractions/");
+    match rest.filter(|rest| !rest.contains('/')) {
+        Some(target) if is_action(target) => {
+            refusal.header(header::ALLOW, HeaderValue::from_static("POST"))
+        }
+        Some(_) => refusal.header(header::ALLOW, HeaderValue::from_static("GET,HEAD,DELETE")),
+        None => refusal,
+    }
+}
+
+/// 405.
+pub(crate) fn not_known(method: &Method, path: &str) -> Refusal {
+    let path: String = path.chars().take(200).collect();
     Refusal::new(
         ErrorCode::MethodNotAllowed,
         format!("{path} does not know {method}; the header Allow lists what it knows"),
     )
+}
+
+/// True for the last part of a path that names an action of an extraction.
+pub(crate) fn is_action(target: &str) -> bool {
+    let escaped = target
+        .rsplit_once("%3A")
+        .or_else(|| target.rsplit_once("%3a"));
+    let action = target.rsplit_once(':').or(escaped);
+    matches!(action, Some((_, "cancel" | "retry")))
 }
 
 #[expect(

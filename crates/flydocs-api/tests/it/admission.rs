@@ -86,7 +86,9 @@ async fn a_key_bound_to_a_tenant_sees_that_tenant_alone() {
     let house =
         House::with(|plan| plan.options.keys = "all,acme:a-key,bolt:b-key".parse().unwrap()).await;
     let submit = |key: &str, tenant: Option<&str>| {
-        let (mut parts, body) = post("/api/v1/extractions", &request()).into_parts();
+        let mut body = request();
+        body["callback_url"] = "https://example.com/hook".into();
+        let (mut parts, body) = post("/api/v1/extractions", &body).into_parts();
         parts.headers.insert(
             header::AUTHORIZATION,
             format!("Bearer {key}").parse().unwrap(),
@@ -125,7 +127,12 @@ async fn a_key_bound_to_a_tenant_sees_that_tenant_alone() {
         assert_eq!(list["total"], total, "{key}");
     }
     let foreign = Some("Bearer b-key");
+    let event = told(&house, &id).await;
     for (method, path) in [
+        (
+            Method::POST,
+            format!("/api/v1/deliveries/{event}:redeliver"),
+        ),
         (Method::DELETE, path.clone()),
         (Method::POST, format!("{path}:cancel")),
         (Method::POST, format!("{path}:retry")),
@@ -142,6 +149,14 @@ async fn a_key_bound_to_a_tenant_sees_that_tenant_alone() {
             "{method} {path}"
         );
     }
+}
+
+/// Cancels an extraction that has a callback, and gives the id of its delivery.
+async fn told(house: &House, id: &str) -> String {
+    let id = id.parse().unwrap();
+    house.store.mark_cancelled(id, None).await.unwrap().unwrap();
+    let deliveries = house.store.deliveries(id, None).await.unwrap().unwrap();
+    deliveries[0].event_id.to_string()
 }
 
 #[tokio::test]
@@ -167,6 +182,16 @@ async fn ids_are_made_when_absent_and_echoed_when_sent_on_every_route() {
         assert_eq!(reply.header("x-correlation-id"), Some("mine"), "{path}");
         assert_eq!(reply.header("x-request-id"), Some("call"), "{path}");
     }
+    let empty = ask(Method::GET, "/api/v1/version")
+        .header("x-correlation-id", "")
+        .body(Body::empty())
+        .unwrap();
+    let reply = house.send(empty).await;
+    assert_eq!(
+        reply.header("x-correlation-id").unwrap().len(),
+        36,
+        "an empty id is none"
+    );
     let long = ask(Method::GET, "/api/v1/version")
         .header("x-correlation-id", "x".repeat(129))
         .body(Body::empty())

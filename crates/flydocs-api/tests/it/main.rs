@@ -9,6 +9,7 @@
 mod actions;
 mod admission;
 mod bodies;
+mod browsers;
 mod events;
 mod extract;
 mod house;
@@ -17,6 +18,7 @@ mod pages;
 mod paper;
 mod problems;
 mod queries;
+mod rates;
 mod results;
 mod service;
 mod shapes;

@@ -68,6 +68,7 @@ fn nothing(run: &Run) -> Error {
     Error::NothingExtracted {
         detail: failed.unwrap_or_else(untyped),
         permanent: !run.ledger.may_pass(),
+        retry_after: run.ledger.retry_after(),
         errors,
     }
 }
@@ -92,6 +93,7 @@ pub(crate) fn finish(run: Run) -> Result<ExtractionResult> {
         escalation: result.pipeline.escalation,
         usage: run.ledger.usage(),
     };
+    crate::measure::result(&result);
     Ok(result)
 }
 

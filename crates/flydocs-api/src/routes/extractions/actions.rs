@@ -3,7 +3,7 @@
 use axum::{
     Json,
     extract::{OriginalUri, Path, State},
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use flydocs_contract::{ErrorCode, Extraction};
@@ -14,6 +14,7 @@ use crate::{
     context::CallContext,
     problem::{Answer, Refusal},
     refusals::store_refusal,
+    routes::not_known,
     state::Api,
 };
 
@@ -34,14 +35,8 @@ pub(crate) async fn act(
                 uri.path()
             ),
         )),
-        None => Err(Refusal::new(
-            ErrorCode::MethodNotAllowed,
-            format!(
-                "{} does not know POST; the header Allow lists what it knows",
-                uri.path()
-            ),
-        )
-        .header(header::ALLOW, HeaderValue::from_static("GET,HEAD,DELETE"))),
+        None => Err(not_known(&Method::POST, uri.path())
+            .header(header::ALLOW, HeaderValue::from_static("GET,HEAD,DELETE"))),
     }
 }
 

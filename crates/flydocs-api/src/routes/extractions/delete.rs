@@ -3,10 +3,11 @@
 use axum::{
     Json,
     extract::{Path, State},
+    http::Method,
 };
 use flydocs_contract::{ErrorCode, Extraction};
 
-use super::{id_of, row};
+use super::{id_of, no_action, row};
 use crate::{
     context::CallContext,
     problem::{Answer, Refusal},
@@ -30,6 +31,7 @@ pub(crate) async fn delete(
     context: CallContext,
     Path(id): Path<String>,
 ) -> Answer<Json<Extraction>> {
+    no_action(&Method::DELETE, &id)?;
     let id = id_of(&id)?;
     let cancelled = api
         .ports

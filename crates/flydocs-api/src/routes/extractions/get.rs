@@ -3,10 +3,11 @@
 use axum::{
     Json,
     extract::{Path, State},
+    http::Method,
 };
 use flydocs_contract::Extraction;
 
-use super::{id_of, row};
+use super::{id_of, no_action, row};
 use crate::{context::CallContext, problem::Answer, state::Api};
 
 /// One extraction as it stands, without its result.
@@ -24,6 +25,7 @@ pub(crate) async fn get(
     context: CallContext,
     Path(id): Path<String>,
 ) -> Answer<Json<Extraction>> {
+    no_action(&Method::GET, &id)?;
     let id = id_of(&id)?;
     Ok(Json(row(&api, &context, id).await?.extraction))
 }

@@ -4,7 +4,7 @@ use axum::{
     Json,
     extract::{RawQuery, State},
 };
-use flydocs_contract::status::ExtractionList;
+use flydocs_contract::{LegStatus, Status, status::ExtractionList};
 use flydocs_store::Filter;
 
 use super::query::Query;
@@ -13,13 +13,13 @@ use crate::{context::CallContext, problem::Answer, refusals::store_refusal, stat
 /// One page of the extractions that match every filter.
 #[utoipa::path(get, path = "/api/v1/extractions", tag = "extractions", operation_id = "list",
     params(
-        ("status" = Option<String>, Query, description = "Any of these, between commas.", example = "queued,running"),
-        ("post_processing_status" = Option<String>, Query, description = "A bbox_refinement in any of these, between commas."),
+        ("status" = Option<Vec<Status>>, Query, style = Form, explode = false, description = "Any of these, between commas."),
+        ("post_processing_status" = Option<Vec<LegStatus>>, Query, style = Form, explode = false, description = "A bbox_refinement in any of these, between commas."),
         ("idempotency_key" = Option<String>, Query, description = "Exactly this key."),
-        ("created_after" = Option<String>, Query, description = "Submitted then or later."),
-        ("created_before" = Option<String>, Query, description = "Submitted then or earlier."),
-        ("limit" = Option<u32>, Query, description = "1 to 500; 50 when absent."),
-        ("offset" = Option<u64>, Query, description = "How many to pass over."),
+        ("created_after" = Option<String>, Query, format = DateTime, description = "Submitted then or later."),
+        ("created_before" = Option<String>, Query, format = DateTime, description = "Submitted then or earlier."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 500, description = "50 when absent."),
+        ("offset" = Option<u64>, Query, minimum = 0, description = "How many to pass over; 0 when absent."),
     ),
     responses(
         (status = 200, body = ExtractionList, description = "The page, and how many match."),

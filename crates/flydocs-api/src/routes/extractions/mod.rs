@@ -11,6 +11,7 @@ pub(crate) mod query;
 pub(crate) mod result;
 pub(crate) mod submit;
 
+use axum::http::{HeaderValue, Method, header};
 use flydocs_contract::ExtractionId;
 use flydocs_store::Stored;
 
@@ -18,8 +19,18 @@ use crate::{
     context::CallContext,
     problem::{Answer, Refusal},
     refusals::store_refusal,
+    routes::{is_action, not_known},
     state::Api,
 };
+
+/// 405 for an action that is asked for with another method than POST.
+fn no_action(method: &Method, target: &str) -> Answer<()> {
+    if is_action(target) {
+        return Err(not_known(method, &format!("/api/v1/extractions/{target}"))
+            .header(header::ALLOW, HeaderValue::from_static("POST")));
+    }
+    Ok(())
+}
 
 /// An id of the path; what is none is an extraction that is not there.
 fn id_of(text: &str) -> Answer<ExtractionId> {

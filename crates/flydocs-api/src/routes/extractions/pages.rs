@@ -29,7 +29,7 @@ const USUAL_WIDTH: u64 = 1000;
         ("id" = String, Path, description = "The extraction."),
         ("file" = u32, Path, description = "Which entry of the result's files, from 0."),
         ("page" = u32, Path, description = "Which page of it, from 1."),
-        ("width" = Option<u32>, Query, description = "Pixels across, 1 to 2000; 1000 when absent."),
+        ("width" = Option<u32>, Query, minimum = 1, maximum = 2000, description = "Pixels across; 1000 when absent."),
     ),
     responses(
         (status = 200, body = Vec<u8>, content_type = "image/png", description = "The page."),

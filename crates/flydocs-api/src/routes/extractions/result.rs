@@ -30,7 +30,7 @@ const MARGIN: Duration = Duration::from_secs(1);
         ("id" = String, Path, description = "The extraction."),
         ("wait_for_bboxes" = Option<bool>, Query, description = "Hold the answer until the bbox_refinement settled."),
         ("wait_for_post_processing" = Option<bool>, Query, description = "The same by its other name."),
-        ("timeout" = Option<f64>, Query, description = "At most so many seconds, 60 when absent, up to 300."),
+        ("timeout" = Option<f64>, Query, minimum = 0, maximum = 300, description = "At most so many seconds; 60 when absent."),
     ),
     responses(
         (status = 200, body = ExtractionResultEnvelope, description = "The result as it is stored."),

@@ -32,10 +32,10 @@ const LONGEST_WAIT: u64 = 300;
 /// Accepts an extraction; a worker will do it.
 #[utoipa::path(post, path = "/api/v1/extractions", tag = "extractions", operation_id = "submit",
     params(
-        ("Idempotency-Key" = Option<String>, Header, description = "At most 128 characters: a later call with the same key and body gets the same extraction."),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 128, description = "At most 128 characters: a later call with the same key and body gets the same extraction."),
         ("Prefer" = Option<String>, Header, description = "wait=N: hold the answer until it settled, at most N seconds.", example = "wait=10"),
-        ("X-Tenant-Id" = Option<String>, Header, description = "Whose it is."),
-        ("X-Correlation-Id" = Option<String>, Header, description = "Echoed, stored, and carried on every event and webhook."),
+        ("X-Tenant-Id" = Option<String>, Header, min_length = 1, max_length = 128, description = "Whose it is."),
+        ("X-Correlation-Id" = Option<String>, Header, min_length = 1, max_length = 128, description = "Echoed, stored, and carried on every event and webhook."),
     ),
     request_body(content(
         (ExtractRequest = "application/json"),
@@ -50,8 +50,7 @@ const LONGEST_WAIT: u64 = 300;
         (status = 413, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "file_too_large, request_too_large"),
         (status = 415, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "unsupported_media_type"),
         (status = 422, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "invalid_base64, validation_failed, empty_file, idempotency_mismatch"),
-        (status = 429, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "too_many_requests"),
-        (status = 503, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "unavailable"),
+                (status = 503, body = flydocs_contract::Problem, content_type = "application/problem+json", description = "unavailable"),
     ))]
 pub(crate) async fn submit(
     State(api): State<Api>,
@@ -177,8 +176,8 @@ fn new_extraction(
         correlation: Correlation {
             correlation_id: Some(context.correlation_id.clone()),
             request_id: Some(context.request_id.clone()),
-            traceparent: context.traceparent.clone(),
-            tracestate: context.tracestate.clone(),
+            traceparent: context.handed_on.clone().map(|trace| trace.traceparent),
+            tracestate: context.handed_on.clone().and_then(|trace| trace.tracestate),
         },
     })
 }
