@@ -116,7 +116,8 @@ fn client(global: &Global, server: Option<&str>, say: Say) -> Result<Loaded, Fai
 
 fn service(global: &Global, args: &ListenArgs, say: Say, out: Out, role: roles::Role) -> Outcome {
     let loaded = load(global, args.flags(), say)?;
-    roles::log::start(&loaded.settings, global, roles::log::For::Service)?;
+    // dropped after the runtime: the last traces are sent
+    let _log = roles::log::start(&loaded.settings, global, roles::log::For::Service)?;
     roles::runtime()?.block_on(run::run(role, loaded.settings, say, out))
 }
 

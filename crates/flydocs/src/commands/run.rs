@@ -56,7 +56,7 @@ pub(super) async fn run(role: Role, settings: Settings, say: Say, mut out: Out) 
         let address = listener
             .local_addr()
             .map_err(|error| anyhow::Error::new(error).context("the listener has no address"))?;
-        siblings = with_api(siblings, &settings, &ground, listener, &shutdown)?;
+        siblings = with_api(siblings, &settings, &ground, listener, &shutdown).await?;
         out.line(&format!("http://{address}"))?;
         say.note(&format!(
             "flydocs is up at http://{address} (documentation at /docs)"
@@ -92,7 +92,7 @@ async fn listen(settings: &Settings) -> Result<TcpListener, Failure> {
     })
 }
 
-fn with_api(
+async fn with_api(
     siblings: Siblings,
     settings: &Settings,
     ground: &Foundation,
@@ -112,7 +112,9 @@ fn with_api(
         metrics: Arc::new(move || metrics.render()),
         shutdown: shutdown.clone(),
     };
-    let routes = flydocs_api::router(Api::new(ports, settings.api()?));
+    let keys = roles::keys::keys(settings).await?;
+    let api = Api::new(ports, settings.api(keys)?);
+    let routes = flydocs_api::router(api.clone());
     let grace = settings.shutdown_grace;
     Ok(siblings.with("http api", move |end| async move {
         flydocs_api::serve(listener, routes, end, grace).await;
@@ -123,6 +125,11 @@ fn with_api(
 async fn with_worker(
     siblings: Siblings,
     settings: &Settings,
+    });
+    let settings = settings.clone();
+    Ok(siblings.with("keys of callers", move |end| async move {
+        roles::keys::follow(api, settings, end).await;
+        Ok(())
     ground: &Foundation,
     role: Role,
 ) -> Result<Siblings, Failure> {

@@ -3,6 +3,7 @@
 mod engines;
 mod foundation;
 pub(crate) mod log;
+pub(crate) mod keys;
 pub(crate) mod shutdown;
 
 use std::sync::Arc;

@@ -58,7 +58,10 @@ pub(crate) fn read(
     let mut faults = Vec::new();
     let variables: BTreeMap<String, String> = environment
         .into_iter()
-        .filter(|(name, _)| name.starts_with("FLYDOCS_") && !name.starts_with(TESTS))
+        .filter(|(name, _)| {
+            Settings::NAMES.contains(&name.as_str())
+                || (name.starts_with("FLYDOCS_") && !name.starts_with(TESTS))
+        })
         .collect();
     for (name, text) in &variables {
         if let Some((older, now)) = OLDER.iter().find(|(older, _)| older == name) {

@@ -1,6 +1,6 @@
 //! Each room's own `Options`, from the settings.
 
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use flydocs_contract::ErrorCode;
 
@@ -130,9 +130,11 @@ impl Settings {
         }
     }
 
-    /// For the HTTP surface.
-    pub(crate) fn api(&self) -> Result<flydocs_api::Options, Failure> {
-        let keys = self.api_keys.as_ref().map_or("", |keys| keys.0.as_str());
+    /// For the HTTP surface, with the keys as they are now.
+    pub(crate) fn api(&self, keys: flydocs_api::Keys) -> Result<flydocs_api::Options, Failure> {
+        let wrong = |error: flydocs_api::InvalidOrigin| {
+            Failure::new(ErrorCode::InvalidSetting, error.to_string(), Exit::Settings)
+        };
         Ok(flydocs_api::Options {
             limits: flydocs_api::Limits {
                 max_bytes: self.max_bytes.0,
@@ -141,9 +143,14 @@ impl Settings {
             },
             sync_timeout: self.sync_timeout,
             sync_concurrency: self.sync_concurrency as usize,
-            keys: keys.parse().map_err(|error: flydocs_api::InvalidKeys| {
-                Failure::new(ErrorCode::InvalidSetting, error.to_string(), Exit::Settings)
-            })?,
+            keys,
+            rate_limit_per_minute: self.rate_limit_per_minute.and_then(NonZeroU32::new),
+            cors_origins: self
+                .cors_origins
+                .as_deref()
+                .map(str::parse)
+                .transpose()
+                .map_err(wrong)?,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             model: self.model.clone(),
             fallback_model: None,

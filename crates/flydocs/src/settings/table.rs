@@ -77,6 +77,15 @@ settings! {
         /// extractions alone. Empty = no key is asked for.
         api_keys: Option<Secret> = "FLYDOCS_API_KEYS", None;
         /// The ceiling of a synchronous extraction.
+        /// A file with more of them, one a line, `#` before remarks. It is read again when it changes and on SIGHUP. While
+        /// it is set a key is asked for, even when the file is empty.
+        api_keys_file: Option<PathBuf> = "FLYDOCS_API_KEYS_FILE", None;
+        /// How often one caller (a key, or an address without one) may call in a minute; more is refused (429). Empty or 0 =
+        /// as often as it likes.
+        rate_limit_per_minute: Option<u32> = "FLYDOCS_RATE_LIMIT_PER_MINUTE", None;
+        /// The origins whose pages a browser lets call, such as `https://app.example.com`, between commas; `*` = every one.
+        /// Empty = no other than the service's own.
+        cors_origins: Option<String> = "FLYDOCS_CORS_ORIGINS", None;
         sync_timeout: Duration = "FLYDOCS_SYNC_TIMEOUT_S", Duration::from_mins(2);
         /// How many synchronous extractions and page images are worked on at once; the rest waits its turn.
         sync_concurrency: u32 = "FLYDOCS_SYNC_CONCURRENCY", 8;
@@ -234,3 +243,5 @@ settings! {
         api_key: Option<Secret> = "FLYDOCS_API_KEY", None;
     }
 }
+        /// Where services send their traces (OTLP over HTTP, `/v1/traces` is added); empty = nowhere.
+        otlp_endpoint: Option<String> = "OTEL_EXPORTER_OTLP_ENDPOINT", None;
