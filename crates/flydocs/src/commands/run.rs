@@ -116,8 +116,13 @@ async fn with_api(
     let api = Api::new(ports, settings.api(keys)?);
     let routes = flydocs_api::router(api.clone());
     let grace = settings.shutdown_grace;
-    Ok(siblings.with("http api", move |end| async move {
+    let siblings = siblings.with("http api", move |end| async move {
         flydocs_api::serve(listener, routes, end, grace).await;
+        Ok(())
+    });
+    let settings = settings.clone();
+    Ok(siblings.with("keys of callers", move |end| async move {
+        roles::keys::follow(api, settings, end).await;
         Ok(())
     }))
 }
@@ -125,11 +130,6 @@ async fn with_api(
 async fn with_worker(
     siblings: Siblings,
     settings: &Settings,
-    });
-    let settings = settings.clone();
-    Ok(siblings.with("keys of callers", move |end| async move {
-        roles::keys::follow(api, settings, end).await;
-        Ok(())
     ground: &Foundation,
     role: Role,
 ) -> Result<Siblings, Failure> {

@@ -2,8 +2,8 @@
 
 mod engines;
 mod foundation;
-pub(crate) mod log;
 pub(crate) mod keys;
+pub(crate) mod log;
 pub(crate) mod shutdown;
 
 use std::sync::Arc;

@@ -76,7 +76,6 @@ settings! {
         /// The keys of callers, between commas: `key` or `tenant:key`. A key bound to a tenant sees that tenant's
         /// extractions alone. Empty = no key is asked for.
         api_keys: Option<Secret> = "FLYDOCS_API_KEYS", None;
-        /// The ceiling of a synchronous extraction.
         /// A file with more of them, one a line, `#` before remarks. It is read again when it changes and on SIGHUP. While
         /// it is set a key is asked for, even when the file is empty.
         api_keys_file: Option<PathBuf> = "FLYDOCS_API_KEYS_FILE", None;
@@ -86,6 +85,7 @@ settings! {
         /// The origins whose pages a browser lets call, such as `https://app.example.com`, between commas; `*` = every one.
         /// Empty = no other than the service's own.
         cors_origins: Option<String> = "FLYDOCS_CORS_ORIGINS", None;
+        /// The ceiling of a synchronous extraction.
         sync_timeout: Duration = "FLYDOCS_SYNC_TIMEOUT_S", Duration::from_mins(2);
         /// How many synchronous extractions and page images are worked on at once; the rest waits its turn.
         sync_concurrency: u32 = "FLYDOCS_SYNC_CONCURRENCY", 8;
@@ -237,11 +237,11 @@ settings! {
         log: String = "FLYDOCS_LOG", "info".to_owned();
         /// How log lines are written.
         log_format: LogFormat = "FLYDOCS_LOG_FORMAT", LogFormat::Text;
+        /// Where services send their traces (OTLP over HTTP, `/v1/traces` is added); empty = nowhere.
+        otlp_endpoint: Option<String> = "OTEL_EXPORTER_OTLP_ENDPOINT", None;
         /// The server of client commands.
         server: String = "FLYDOCS_SERVER", "http://127.0.0.1:8400".to_owned();
         /// The key that client commands send.
         api_key: Option<Secret> = "FLYDOCS_API_KEY", None;
     }
 }
-        /// Where services send their traces (OTLP over HTTP, `/v1/traces` is added); empty = nowhere.
-        otlp_endpoint: Option<String> = "OTEL_EXPORTER_OTLP_ENDPOINT", None;
