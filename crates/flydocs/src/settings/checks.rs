@@ -101,17 +101,17 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
     {
         faults.push(Fault::new("FLYDOCS_API_KEYS", error.to_string()));
     }
+    if let Some(origins) = &settings.cors_origins
+        && let Err(error) = origins.parse::<flydocs_api::Origins>()
+    {
+        faults.push(Fault::new("FLYDOCS_CORS_ORIGINS", error.to_string()));
+    }
     faults
 }
 
 fn adapter_and_database(settings: &Settings, faults: &mut Vec<Fault>) {
     let Some(url) = &settings.database_url else {
         if settings.adapter() == EdaAdapter::Postgres {
-    if let Some(origins) = &settings.cors_origins
-        && let Err(error) = origins.parse::<flydocs_api::Origins>()
-    {
-        faults.push(Fault::new("FLYDOCS_CORS_ORIGINS", error.to_string()));
-    }
             faults.push(Fault::new(
                 "FLYDOCS_EDA_ADAPTER",
                 "postgres needs FLYDOCS_DATABASE_URL to be postgres://user:password@host/database",
