@@ -127,6 +127,7 @@ async fn wait_shared(
             let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
                 let locked = wait::fallback::acquire(hub, place, Kind::Shared, deadline).await?;
                 return Ok(locked.map_or(Waited::TimedOut, |locked| {
+                    asking.heard();
                     let last = locked.last(place);
                     Waited::Shared(locked, last)
                 }));
@@ -143,6 +144,7 @@ async fn wait_shared(
             }
         }
         if let Some(locked) = place.verified(opened, Kind::Shared)? {
+            asking.heard();
             let last = locked.last(place);
             return Ok(Waited::Shared(locked, last));
         }
@@ -157,6 +159,8 @@ struct Asking<'a> {
     arrived_up_ms: u64,
     /// The holder met: one that was sure to end later than the request for it was made.
     met: Option<Head>,
+    /// The request that stands for this caller while it waits.
+    request: Option<PauseRequest>,
 }
 
 impl<'a> Asking<'a> {
@@ -166,7 +170,13 @@ impl<'a> Asking<'a> {
             delay,
             arrived_up_ms,
             met: None,
+            request: None,
         }
+    }
+
+    /// The wait is over: what was asked for holds.
+    fn heard(&mut self) {
+        self.request = None;
     }
 
     /// After a failed try: sees to it that the request stands.
@@ -192,6 +202,7 @@ impl<'a> Asking<'a> {
         if request.is_none_or(|standing| !standing.covers(&wanted)) && self.place.may_write() {
             wanted.write(&opened.fd);
         }
+        self.request = Some(wanted);
         if self.met.is_none() {
             // Only what stood there before the holder wrote its end is sure to be seen by whoever
             // comes next. If it has ended meanwhile, the next one may be the one to wait for.
@@ -199,6 +210,22 @@ impl<'a> Asking<'a> {
                 Head::read(&opened.fd).filter(|now| now.is_open() && now.token == head.token);
         }
         None
+    }
+}
+
+/// One who gives up, or is cancelled, while the holder still runs takes its request back. Others who
+/// wait hear of the change to the file and ask again.
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if let Some(ours) = self.request.take()
+            && let Ok(Some(opened)) = self.place.open_existing()
+            && let Some(last) = Last::read(&opened.fd)
+            && last.head.is_open()
+            && last.request == Some(ours)
+            && self.place.may_write()
+        {
+            PauseRequest::new(0, Duration::ZERO).write(&opened.fd);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{
     ffi::OsStr,
     fs,
+    io::Read,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU32, Ordering::Relaxed},
@@ -42,8 +43,7 @@ pub(crate) fn me() -> Arc<Me> {
 }
 
 fn read(pid: u32) -> Me {
-    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-    let stat = text("/proc/self/stat");
+    let stat = short_text("/proc/self/stat");
     let start = stat
         .rsplit_once(')')
         .and_then(|(_, rest)| rest.split_whitespace().nth(19))
@@ -56,7 +56,7 @@ fn read(pid: u32) -> Me {
             link.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
         })
         .unwrap_or(0);
-    let mut boot = text("/proc/sys/kernel/random/boot_id");
+    let mut boot = short_text("/proc/sys/kernel/random/boot_id");
     boot.retain(|c| c.is_ascii_hexdigit());
     Me {
         pid,
@@ -76,6 +76,16 @@ fn read(pid: u32) -> Me {
             .current
             .unwrap_or(u64::MAX),
     }
+}
+
+/// A file of a few words, in one read: the standard library takes many for one that calls itself
+/// empty, and a command is short.
+fn short_text(path: &str) -> String {
+    let mut bytes = [0; 1024];
+    let read = fs::File::open(path)
+        .and_then(|mut file| file.read(&mut bytes))
+        .unwrap_or(0);
+    String::from_utf8_lossy(bytes.get(..read).unwrap_or_default()).into_owned()
 }
 
 /// The process number without a system call on Linux: kept in a page that the kernel wipes in a

@@ -184,6 +184,57 @@ fn the_pause_after_a_killed_holder_starts_with_the_first_caller_and_the_next_run
     waiter.kill();
 }
 
+#[lockfn::lock_function(name = "it::calls::skip_pause", key = id, delay = 3600, on_error = "panic")]
+async fn skip_for_an_hour(id: &str) -> Outcome<()> {
+    panic!("the body of {id} ran")
+}
+
+#[tokio::test]
+async fn one_who_gave_up_or_was_cancelled_leaves_no_pause_behind() {
+    calls::locks();
+    let mut holder = holder("skip_pause", "gave-up");
+    let soon = Duration::from_millis(50);
+    let late = enter(lock("skip_pause", "gave-up"), Mode::Skip, LONG, Some(soon));
+    assert!(matches!(late, Err(LockError::Timeout { .. })), "{late:?}");
+    let cancelled = tokio::time::timeout(soon, skip_for_an_hour("gave-up")).await;
+    assert!(cancelled.is_err());
+    holder.go_on();
+    holder.expect("ran");
+    let mut ran = false;
+    calls::skip_pause("gave-up", LONG, &mut || ran = true)
+        .unwrap()
+        .ran()
+        .unwrap();
+    assert!(ran);
+    holder.ends();
+}
+
+#[test]
+fn one_who_gives_up_takes_no_other_ones_pause_away() {
+    let mut holder = holder("skip_pause", "ask-again");
+    let dir = calls::locks().to_str().unwrap();
+    let hour = LONG.as_millis().to_string();
+    let waiter = Actor::start("call", &[dir, "skip_pause", "ask-again", &hour]);
+    let lock = || lock("skip_pause", "ask-again");
+    until_process_waits(&lock(), &waiter.id().to_string());
+    let soon = Some(Duration::from_millis(50));
+    assert!(enter(lock(), Mode::Skip, LONG, soon).is_err());
+    let asked = format!("pause={:014} of=", LONG.as_millis());
+    while !String::from_utf8_lossy(&std::fs::read(lock().path()).unwrap()).contains(&asked) {
+        thread::yield_now();
+    }
+    waiter.stop();
+    holder.go_on();
+    holder.expect("ran");
+    let tried = enter(lock(), Mode::Try, Duration::ZERO, None);
+    assert!(
+        matches!(tried, Err(LockError::Contended { .. })),
+        "{tried:?}"
+    );
+    holder.ends();
+    waiter.kill();
+}
+
 #[test]
 fn a_run_that_nobody_waited_for_is_followed_by_no_pause() {
     let (_, waiters) = ended_before("nobody-waited", &[]);

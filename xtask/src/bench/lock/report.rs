@@ -17,8 +17,9 @@ pub(super) fn page(figures: &Figures, rounds: usize) -> Result<String> {
         page,
         "Written by `cargo xtask bench lock`. All figures are of one run on one machine, medians of {rounds} \
          interleaved rounds: trust the ratios. Uncontended costs are CPU time per acquire and release \
-         ({PAIRS} pairs a round, Python {PYTHON_PAIRS}). Load averages of the machine: {} before, {} after.\n",
-        figures.load_before, figures.load_after
+         ({PAIRS} pairs a round, Python {PYTHON_PAIRS}). Load averages of the machine: {} before, {} after; the \
+         benchmark ran with niceness {}.\n",
+        figures.load_before, figures.load_after, figures.niceness
     )?;
     bars(&mut page, figures)?;
     uncontended(&mut page, figures)?;
@@ -94,7 +95,10 @@ fn bars(page: &mut String, figures: &Figures) -> Result<()> {
     let bare = longest("raw flock")?;
     for way in ["lockfn sync", "lockfn timed", "lockfn async"] {
         let measured = longest(way)?;
-        let beside = format!("{measured:.1} ms (raw flock {bare:.1} ms)");
+        let beside = format!(
+            "{measured:.1} ms ({:.2} x raw flock's {bare:.1} ms)",
+            measured / bare
+        );
         bar(
             &format!("longest wait of {way}, at most 20 ms"),
             beside,
