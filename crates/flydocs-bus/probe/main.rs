@@ -1,7 +1,9 @@
 //! A consumer in a process of its own, for tests that kill it: it writes the begin and the end of every handling
 //! to a file.
 //!
-//! `flydocs-bus-probe URL GROUP CONSUMER SLOTS LEASE_MS WORK_MS LOG`
+//! `flydocs-bus-probe URL GROUP CONSUMER SLOTS LEASE_MS WORK_MS LOG [BROKER PREFIX]`
+//!
+//! With a broker (`redis://...` or `kafka:host:port`) it relays events to it from the database of the URL, too.
 
 use std::{
     collections::HashMap,
@@ -17,7 +19,8 @@ use std::{
 
 use flydocs_bus::{
     Bus, Consumer, Delivery, Options, Settled, Start, Subscription, Ticket,
-    adapters::{postgres::PostgresBus, sqlite::SqliteBus},
+    adapters::{postgres::PostgresBus, redis::RedisBus, sqlite::SqliteBus},
+    relay::{Outbox, RelayLock},
 };
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::{
@@ -44,18 +47,23 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [url, group, name, slots, lease, work, log] = arguments.as_slice() else {
-        return Err("URL GROUP CONSUMER SLOTS LEASE_MS WORK_MS LOG".into());
+    let [url, group, name, slots, lease, work, log, broker @ ..] = arguments.as_slice() else {
+        return Err("URL GROUP CONSUMER SLOTS LEASE_MS WORK_MS LOG [BROKER PREFIX]".into());
     };
     let lease = Duration::from_millis(lease.parse()?);
-    let bus = open(
-        url,
-        Options {
-            lease,
-            ..Options::default()
-        },
-    )
-    .await?;
+    let options = Options {
+        lease,
+        ..Options::default()
+    };
+    let bus = match broker {
+        [broker, prefix] => {
+            let bus = beyond(url, broker, prefix, options).await?;
+            let relay = bus.relay().ok_or("no relay")?;
+            tokio::spawn(relay.run(CancellationToken::new()));
+            bus
+        }
+        _ => open(url, options).await?.0,
+    };
     let subscription = Subscription {
         group: group.clone(),
         destinations: vec!["flydocs.extractions".to_owned()],
@@ -72,16 +80,49 @@ async fn run() -> Result<(), Failure> {
     worker.consume(slots.parse()?).await
 }
 
-async fn open(url: &str, options: Options) -> Result<Arc<dyn Bus>, Failure> {
+/// The bus of the database, and the lock of its relay.
+async fn open(url: &str, options: Options) -> Result<(Arc<dyn Bus>, RelayLock), Failure> {
     if let Some(path) = url.strip_prefix("sqlite:") {
         let database = flydocs_bus::sqlite::open(Path::new(path)).await?;
-        return Ok(Arc::new(SqliteBus::new(database, options)?));
+        let lock = RelayLock::sqlite(&database);
+        return Ok((Arc::new(SqliteBus::new(database, options)?), lock));
     }
     let listen = PgConnectOptions::from_str(url)?;
+    let lock = RelayLock::postgres(listen.clone());
     let pool = PgPoolOptions::new()
         .max_connections(4)
         .connect_lazy_with(listen.clone());
-    Ok(Arc::new(PostgresBus::new(pool, Some(listen), options)))
+    let bus = PostgresBus::new(pool, Some(listen), options);
+    Ok((Arc::new(bus), lock))
+}
+
+/// The bus on a broker that is fed from the database.
+async fn beyond(
+    url: &str,
+    broker: &str,
+    prefix: &str,
+    options: Options,
+) -> Result<Arc<dyn Bus>, Failure> {
+    let (bus, lock) = open(url, options.clone().for_relay()).await?;
+    let outbox = Outbox {
+        bus,
+        lock,
+        destinations: vec!["flydocs.extractions".to_owned()],
+        event_types: vec!["extraction.submitted".to_owned()],
+    };
+    #[cfg(feature = "kafka")]
+    if let Some(servers) = broker.strip_prefix("kafka:") {
+        use flydocs_bus::adapters::kafka::{KafkaBus, KafkaOptions};
+        let kafka = KafkaOptions {
+            bootstrap_servers: servers.to_owned(),
+            prefix: prefix.to_owned(),
+            partitions: 6,
+            session_timeout: Duration::from_secs(6),
+            ..KafkaOptions::default()
+        };
+        return Ok(Arc::new(KafkaBus::new(kafka, outbox, options)?));
+    }
+    Ok(Arc::new(RedisBus::new(broker, prefix, outbox, options)?))
 }
 
 struct Worker {

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     error::{Error, Result},
     event::{DeadLetter, Delivery, NewEvent, Published, Ticket},
+    relay::Relay,
     status::{BusStatus, Health, Pruned},
 };
 
@@ -101,6 +102,12 @@ pub trait Bus: fmt::Debug + Send + Sync {
 
     /// Removes a group for good, with what it still owed; the number of deliveries dropped.
     async fn forget_group(&self, group: &str) -> Result<u64>;
+
+    /// The service that carries events from the outbox to the broker, for adapters that have one. Every process
+    /// runs it; one of them is active.
+    fn relay(&self) -> Option<Relay> {
+        None
+    }
 }
 
 /// One member of one group.

@@ -67,6 +67,29 @@ pub enum Error {
         /// What was found.
         detail: String,
     },
+    /// The broker refused or could not be reached.
+    #[error("the bus could not {operation} on {broker} ({subject})")]
+    Broker {
+        /// What was tried, as a verb: `claim deliveries`.
+        operation: &'static str,
+        /// The group, the destination or the event it was about.
+        subject: String,
+        /// `redis` or `kafka`.
+        broker: &'static str,
+        /// Whether the same call may succeed later.
+        transient: bool,
+        /// What the driver said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The address of the broker cannot be used.
+    #[error("{setting} cannot be used: {detail}")]
+    BrokerSetting {
+        /// The setting.
+        setting: &'static str,
+        /// What is wrong with it; never the address itself, which may hold a password.
+        detail: String,
+    },
     /// A stored value does not have the shape that the bus wrote.
     #[error("the stored {what} of {subject} cannot be read")]
     Decode {
@@ -86,6 +109,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 impl Error {
     /// True when the same call may succeed later: the connection broke, the server restarts, the file is busy.
     pub fn is_transient(&self) -> bool {
+        if let Self::Broker { transient, .. } = self {
+            return *transient;
+        }
         let Self::Database { source, .. } = self else {
             return false;
         };

@@ -12,6 +12,7 @@ mod member;
 pub mod migrations;
 mod options;
 pub mod outbox;
+pub mod relay;
 mod settler;
 mod signal;
 pub mod sqlite;

@@ -65,3 +65,11 @@ pub(crate) fn status(status: &BusStatus) {
             .set(group.oldest_due_seconds.unwrap_or(0.0));
     }
 }
+
+pub(crate) fn relayed(events: usize) {
+    counter!("flydocs_bus_relayed_events_total").increment(events as u64);
+}
+
+pub(crate) fn relay_active(active: bool) {
+    gauge!("flydocs_bus_relay_active").set(if active { 1.0 } else { 0.0 });
+}

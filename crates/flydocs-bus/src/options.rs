@@ -48,6 +48,19 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same for the bus that a relay reads its outbox through: a dead relay's batch is free again within the
+    /// time that another one needs to take over, and no event is ever given up on because a broker is down.
+    pub fn for_relay(self) -> Self {
+        Self {
+            lease: Duration::from_millis(1500),
+            max_failures: i32::MAX as u32,
+            max_unsettled: i32::MAX as u32,
+            drain_batch: 500,
+            poll: self.poll.min(Duration::from_secs(1)),
+            ..self
+        }
+    }
+
     /// The wait after the failure number `failures` (1 is the first) and the jitter on top of it.
     pub(crate) fn pause_after(
         &self,

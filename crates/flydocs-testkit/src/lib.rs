@@ -3,6 +3,9 @@
 //! `[dev-dependencies]` only. A test asks for a database of its own:
 //! `let database = flydocs_testkit::postgres::database().await?;`
 
+pub mod cable;
+pub mod kafka;
 pub mod pgbouncer;
 pub mod postgres;
 mod program;
+pub mod redis;

@@ -7,6 +7,11 @@ macro_rules! now {
     };
 }
 
+mod broker;
+#[cfg(feature = "kafka")]
+pub mod kafka;
 pub mod memory;
 pub mod postgres;
+mod queue;
+pub mod redis;
 pub mod sqlite;

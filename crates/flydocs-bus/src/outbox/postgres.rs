@@ -15,7 +15,8 @@ INSERT INTO bus.outbox
 VALUES ($1, $2, $3, $4, $5, $6, $7, now() + make_interval(secs => $8))
 ON CONFLICT (destination, dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING";
 
-/// Events `o` that somebody still owes: handed out and not settled, not drained yet, or wanted by nobody so far.
+/// Events `o` that somebody still owes: handed out and not settled, not drained yet, wanted by nobody so far, or
+/// carried to a broker lately, where it cannot be seen whether they are settled.
 macro_rules! live {
     () => {
         "(EXISTS (SELECT 1 FROM bus.offsets f JOIN bus.deliveries d
@@ -29,7 +30,9 @@ macro_rules! live {
         WHERE o.destination = ANY (f.destinations) AND o.event_type = ANY (f.event_types)
         AND (o.only_group IS NULL OR o.only_group = f.consumer_group)
         AND o.txid >= f.low_xid AND NOT EXISTS (SELECT 1 FROM bus.deliveries d
-             WHERE d.consumer_group = f.consumer_group AND d.outbox_id = o.id)))"
+             WHERE d.consumer_group = f.consumer_group AND d.outbox_id = o.id))
+   OR (o.available_at > now() - interval '10 minutes'
+       AND EXISTS (SELECT 1 FROM bus.offsets f WHERE f.consumer_group = 'flydocs-relay')))"
     };
 }
 

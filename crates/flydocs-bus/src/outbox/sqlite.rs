@@ -16,7 +16,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7,
   CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER) + ?8, CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER))
 ON CONFLICT (destination, dedupe_key) WHERE dedupe_key IS NOT NULL DO NOTHING";
 
-/// Events `o` that somebody still owes: handed out and not settled, not drained yet, or wanted by nobody so far.
+/// Events `o` that somebody still owes: handed out and not settled, not drained yet, wanted by nobody so far, or
+/// carried to a broker lately, where it cannot be seen whether they are settled.
 macro_rules! live {
     () => {
         "(EXISTS (SELECT 1 FROM bus_deliveries d WHERE d.outbox_id = o.id)
@@ -27,7 +28,9 @@ macro_rules! live {
    OR EXISTS (SELECT 1 FROM bus_offsets f WHERE f.last_event_id < o.id
         AND o.destination IN (SELECT value FROM json_each(f.destinations))
         AND o.event_type IN (SELECT value FROM json_each(f.event_types))
-        AND (o.only_group IS NULL OR o.only_group = f.consumer_group)))"
+        AND (o.only_group IS NULL OR o.only_group = f.consumer_group))
+   OR (o.available_at > CAST(unixepoch('now', 'subsec') * 1000 AS INTEGER) - 600000
+       AND EXISTS (SELECT 1 FROM bus_offsets f WHERE f.consumer_group = 'flydocs-relay')))"
     };
 }
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::{
     conformance::{GROUP, event},
-    houses::{House, postgres::PostgresHouse, sqlite::SqliteHouse},
+    houses::{House, postgres::PostgresHouse, redis::RedisHouse, sqlite::SqliteHouse},
 };
 
 const EVENTS: u32 = 400;
@@ -24,23 +24,44 @@ const PATIENCE: Duration = Duration::from_mins(2);
 async fn on_sqlite_kill_9_loses_nothing_and_runs_nothing_twice_at_once() {
     let house = SqliteHouse::open().await;
     let url = format!("sqlite:{}", house.database.path.display());
-    kill_9_loses_nothing(&house, &url).await;
+    kill_9_loses_nothing(&house, &url, &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_redis_kill_9_loses_nothing_and_runs_nothing_twice_at_once() {
+    let house = RedisHouse::without_relay().await;
+    let url = house.outbox.url.clone();
+    let broker = [house.url.clone(), house.prefix.clone()];
+    kill_9_loses_nothing(&house, &url, &broker).await;
+}
+
+#[cfg(feature = "kafka")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_kafka_kill_9_loses_nothing_and_runs_nothing_twice_at_once() {
+    let house = crate::houses::kafka::KafkaHouse::without_relay(6).await;
+    let url = house.outbox.url.clone();
+    let broker = [
+        format!("kafka:{}", house.kafka.bootstrap_servers),
+        house.kafka.prefix.clone(),
+    ];
+    kill_9_loses_nothing(&house, &url, &broker).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgres_kill_9_loses_nothing_and_runs_nothing_twice_at_once() {
     let house = PostgresHouse::open().await;
     let url = house.url.clone();
-    kill_9_loses_nothing(&house, &url).await;
+    kill_9_loses_nothing(&house, &url, &[]).await;
 }
 
-async fn kill_9_loses_nothing(house: &dyn House, url: &str) {
+async fn kill_9_loses_nothing(house: &dyn House, url: &str, broker: &[String]) {
     let bus = house.bus(crate::houses::options()).await;
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log");
     std::fs::write(&log, "").unwrap();
     let mut herd = Herd {
         url: url.to_owned(),
+        broker: broker.to_vec(),
         log: log.clone(),
         alive: Vec::new(),
         died: HashMap::new(),
@@ -95,6 +116,8 @@ async fn kill_9_loses_nothing(house: &dyn House, url: &str) {
 /// The processes of the group.
 struct Herd {
     url: String,
+    /// Its URL and the prefix of what is on it, when the events go through one.
+    broker: Vec<String>,
     log: PathBuf,
     alive: Vec<Child>,
     /// When each victim was gone, in microseconds since 1970.
@@ -112,6 +135,7 @@ impl Herd {
             ])
             .args([LEASE.as_millis().to_string(), "20".to_owned()])
             .arg(&self.log)
+            .args(&self.broker)
             .stdin(Stdio::null())
             .spawn()
             .unwrap();

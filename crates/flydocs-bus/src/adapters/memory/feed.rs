@@ -2,16 +2,57 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use sqlx::{Row as _, SqliteConnection, sqlite::SqliteRow};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::queue::{Entry, Queue};
 use crate::{
+    adapters::queue::{Entry, Queue, ledger::Feed},
+    error::{Result, while_doing},
     event::{Delivery, Ticket},
+    options::Options,
     sqlite::Database,
 };
+
+/// The outbox as the feed of the queues.
+#[derive(Debug)]
+pub(super) struct OutboxFeed {
+    pub(super) database: Database,
+    pub(super) options: Options,
+}
+
+#[async_trait]
+impl Feed for OutboxFeed {
+    async fn fill(&self, queue: &Queue) -> Result<(u32, bool)> {
+        let capacity = self.options.memory_capacity as usize;
+        fill(&self.database, queue, capacity, self.options.drain_batch)
+            .await
+            .map_err(while_doing("hand events to the group", &queue.group))
+    }
+
+    async fn settled(&self, queue: &Queue, entry: &Entry) -> Result<()> {
+        settled(&self.database, queue, entry)
+            .await
+            .map_err(while_doing("settle deliveries", &queue.group))
+    }
+
+    async fn keep_letter(
+        &self,
+        queue: &Queue,
+        delivery: &Delivery,
+        reason: &str,
+        error: Option<&str>,
+    ) -> Result<()> {
+        let keep = async {
+            let mut conn = self.database.writer.acquire().await?;
+            keep_letter(&mut conn, queue, delivery, reason, error).await
+        };
+        keep.await
+            .map_err(while_doing("keep a dead letter", &queue.group))
+    }
+}
 
 macro_rules! event_columns {
     () => {
@@ -81,7 +122,7 @@ pub(super) async fn unread(database: &Database, group: &str, read: i64) -> sqlx:
 }
 
 /// Reads as much as there is room for; how many events came and whether there may be more.
-pub(super) async fn fill(
+async fn fill(
     database: &Database,
     queue: &Queue,
     capacity: usize,
@@ -188,7 +229,7 @@ fn timestamp(millis: i64) -> DateTime<Utc> {
 }
 
 /// Remembers up to where everything is settled, when that moved.
-pub(super) async fn save(database: &Database, queue: &Queue) -> sqlx::Result<()> {
+async fn save(database: &Database, queue: &Queue) -> sqlx::Result<()> {
     let settled = {
         let state = queue.lock();
         let settled = state.settled_up_to();
@@ -208,7 +249,7 @@ pub(super) async fn save(database: &Database, queue: &Queue) -> sqlx::Result<()>
 }
 
 /// The event is settled: its row of the table goes, and the mark moves.
-pub(super) async fn settled(database: &Database, queue: &Queue, entry: &Entry) -> sqlx::Result<()> {
+async fn settled(database: &Database, queue: &Queue, entry: &Entry) -> sqlx::Result<()> {
     if entry.in_table {
         sqlx::query(FORGET)
             .bind(&queue.group)
@@ -220,7 +261,7 @@ pub(super) async fn settled(database: &Database, queue: &Queue, entry: &Entry) -
 }
 
 /// Keeps the event as a dead letter.
-pub(super) async fn keep_letter(
+async fn keep_letter(
     conn: &mut SqliteConnection,
     queue: &Queue,
     delivery: &Delivery,

@@ -5,8 +5,6 @@
 //! attempts and failures live in memory only. A second process on the same database is refused.
 
 mod feed;
-mod ledger;
-mod queue;
 
 use std::{
     collections::HashMap,
@@ -17,8 +15,11 @@ use async_trait::async_trait;
 use lockfn::{LockFile, LockGuard};
 use uuid::Uuid;
 
-use self::{ledger::MemoryLedger, queue::Queue};
-use super::sqlite::{beside, groups, keep};
+use self::feed::OutboxFeed;
+use super::{
+    queue::{Queue, ledger::QueueLedger},
+    sqlite::{beside, groups, keep},
+};
 use crate::{
     bus::{Bus, Consumer, Subscription},
     error::{Error, Result, while_doing},
@@ -117,8 +118,12 @@ impl Bus for MemoryBus {
             .await
             .map_err(failed())?;
         let queue = self.queue(&subscription.group).await.map_err(failed())?;
-        let ledger = MemoryLedger {
+        let feed = OutboxFeed {
             database: self.database.clone(),
+            options: self.options.clone(),
+        };
+        let ledger = QueueLedger {
+            feed: Arc::new(feed),
             queue,
             claimed_by: format!("{}#{}", subscription.consumer, Uuid::new_v4().simple()),
             event_types: subscription.event_types,

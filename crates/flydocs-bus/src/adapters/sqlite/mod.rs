@@ -184,7 +184,7 @@ fn drain_lock(database: &Path, group: &str) -> LockFile {
 }
 
 /// `name.db` -> `name.db<suffix>`, in the same directory.
-pub(super) fn beside(database: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(database: &Path, suffix: &str) -> PathBuf {
     let mut path = OsString::from(database);
     path.push(suffix);
     path.into()

@@ -95,3 +95,19 @@ pub(crate) async fn a_key_is_live_while_it_waits_is_leased_or_retried(house: &dy
     );
     assert!(!house.live(TOPIC, "x/1").await);
 }
+
+pub(crate) async fn a_key_is_taken_while_its_event_is_young(house: &dyn House) {
+    let bus = house.bus(options()).await;
+    let consumer = join(&bus, "a").await;
+    assert!(!house.live(TOPIC, "x/1").await);
+    bus.publish(&unique("x/1", 1)).await.unwrap();
+    assert!(house.live(TOPIC, "x/1").await);
+    let delivery = one(&consumer).await;
+    assert_eq!(
+        bus.publish(&unique("x/1", 2)).await.unwrap(),
+        Published::Duplicate
+    );
+    settle(&consumer, &[delivery]).await;
+    assert!(house.live(TOPIC, "x/1").await);
+    assert_nothing_due(&bus, &consumer).await;
+}

@@ -22,8 +22,30 @@ pub(crate) const KIND: &str = "extraction.submitted";
 /// Runs every sentence of the suite in a fresh house: the expression is evaluated in each test.
 macro_rules! suite {
     ($house:expr) => {
+        crate::conformance::suite_without_dedupe!($house;
+                dedupe: a_second_event_of_a_live_key_is_not_written,
+                    a_key_is_free_again_once_its_event_is_settled,
+                    a_key_is_live_while_it_waits_is_leased_or_retried;
+        );
+    };
+}
+pub(crate) use suite;
+
+/// The same for an adapter with a broker, in which it cannot be seen whether an event is settled.
+macro_rules! suite_with_a_broker {
+    ($house:expr) => {
+        crate::conformance::suite_without_dedupe!($house;
+                dedupe: a_second_event_of_a_live_key_is_not_written,
+                    a_key_is_taken_while_its_event_is_young;
+        );
+    };
+}
+pub(crate) use suite_with_a_broker;
+
+macro_rules! suite_without_dedupe {
+    ($house:expr; $($more:tt)*) => {
         mod suite {
-            crate::conformance::sentences!($house;
+            crate::conformance::sentences!($house; $($more)*
                 backlog: a_backlog_drains_completely_with_flat_memory;
                 claims: two_consumers_work_in_parallel_and_never_hold_one_delivery_both,
                     no_more_is_claimed_than_there_are_free_slots,
@@ -32,9 +54,6 @@ macro_rules! suite {
                     a_consumer_that_leaves_gives_its_work_back_without_counting,
                     a_cancelled_claim_returns_empty_handed,
                     a_deferred_delivery_comes_back_without_counting;
-                dedupe: a_second_event_of_a_live_key_is_not_written,
-                    a_key_is_free_again_once_its_event_is_settled,
-                    a_key_is_live_while_it_waits_is_leased_or_retried;
                 failures: a_failed_delivery_comes_back_with_its_failures_counted,
                     poison_becomes_a_dead_letter_and_others_are_unharmed,
                     a_permanent_failure_is_a_dead_letter_at_once,
@@ -61,7 +80,7 @@ macro_rules! suite {
         }
     };
 }
-pub(crate) use suite;
+pub(crate) use suite_without_dedupe;
 
 macro_rules! sentences {
     ($house:expr; $($module:ident: $($sentence:ident),+;)+) => {

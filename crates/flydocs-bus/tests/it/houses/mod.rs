@@ -1,7 +1,10 @@
 //! Where a suite runs: one database, and as many buses on it as the adapter allows.
 
+#[cfg(feature = "kafka")]
+pub(crate) mod kafka;
 mod memory;
 pub(crate) mod postgres;
+pub(crate) mod redis;
 pub(crate) mod sqlite;
 
 use std::{fmt, sync::Arc, time::Duration};

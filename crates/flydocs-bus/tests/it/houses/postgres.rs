@@ -49,7 +49,7 @@ pub(crate) async fn migrate(pool: &PgPool) {
         .unwrap();
 }
 
-fn pool(url: &str) -> PgPool {
+pub(crate) fn pool(url: &str) -> PgPool {
     PgPoolOptions::new()
         .max_connections(4)
         .test_before_acquire(false)

@@ -1,4 +1,7 @@
-//! The queue of one group in memory: at most so many deliveries, the rest waits in the outbox.
+//! The queue of one group in memory: at most so many deliveries, the rest waits where it comes from. [`ledger`] keeps
+//! a member's book in it, for `memory` and for `kafka`.
+
+pub(super) mod ledger;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -15,34 +18,34 @@ use crate::{
 };
 
 #[derive(Debug)]
-pub(super) struct Queue {
-    pub(super) group: String,
+pub(in crate::adapters) struct Queue {
+    pub(in crate::adapters) group: String,
     state: Mutex<State>,
     /// Held by whoever feeds: the drain of this group, one at a time.
-    pub(super) feeding: tokio::sync::Mutex<()>,
+    pub(in crate::adapters) feeding: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) entries: BTreeMap<i64, Entry>,
+pub(in crate::adapters) struct State {
+    pub(in crate::adapters) entries: BTreeMap<i64, Entry>,
     /// The outbox was read up to here.
-    pub(super) read: i64,
+    pub(in crate::adapters) read: i64,
     /// Deliveries that another adapter or a registration left in the table were read up to here.
-    pub(super) table_read: i64,
+    pub(in crate::adapters) table_read: i64,
     /// What the table of groups says; everything up to there is settled.
-    pub(super) saved: i64,
+    pub(in crate::adapters) saved: i64,
 }
 
 /// One delivery that is not settled.
 #[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) delivery: Delivery,
-    pub(super) visible: Instant,
-    pub(super) holder: Option<Ticket>,
-    pub(super) claimed_by: String,
-    pub(super) last_error: Option<String>,
+pub(in crate::adapters) struct Entry {
+    pub(in crate::adapters) delivery: Delivery,
+    pub(in crate::adapters) visible: Instant,
+    pub(in crate::adapters) holder: Option<Ticket>,
+    pub(in crate::adapters) claimed_by: String,
+    pub(in crate::adapters) last_error: Option<String>,
     /// It has a row in `bus_deliveries` that goes with it.
-    pub(super) in_table: bool,
+    pub(in crate::adapters) in_table: bool,
 }
 
 impl Entry {
@@ -61,16 +64,16 @@ impl Entry {
 
 /// How many are where.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
-    pub(super) due: u64,
-    pub(super) delayed: u64,
-    pub(super) in_flight: u64,
-    pub(super) suspects: u64,
-    pub(super) oldest_due: Option<Duration>,
+pub(in crate::adapters) struct Counts {
+    pub(in crate::adapters) due: u64,
+    pub(in crate::adapters) delayed: u64,
+    pub(in crate::adapters) in_flight: u64,
+    pub(in crate::adapters) suspects: u64,
+    pub(in crate::adapters) oldest_due: Option<Duration>,
 }
 
 impl Queue {
-    pub(super) fn new(group: String, begin: i64) -> Self {
+    pub(in crate::adapters) fn new(group: String, begin: i64) -> Self {
         let state = State {
             read: begin,
             saved: begin,
@@ -83,14 +86,14 @@ impl Queue {
         }
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+    pub(in crate::adapters) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
     /// What is due now and when the next one is.
-    pub(super) fn look(&self, now: Instant) -> Drained {
+    pub(in crate::adapters) fn look(&self, now: Instant) -> Drained {
         let mut found = Drained::default();
         for entry in self.entries.values() {
             if entry.visible <= now {
@@ -104,7 +107,7 @@ impl State {
         found
     }
 
-    pub(super) fn claim(
+    pub(in crate::adapters) fn claim(
         &mut self,
         ask: Ask,
         event_types: &[String],
@@ -145,18 +148,18 @@ impl State {
         claimed
     }
 
-    pub(super) fn held(&mut self, ticket: &Ticket) -> Option<&mut Entry> {
+    pub(in crate::adapters) fn held(&mut self, ticket: &Ticket) -> Option<&mut Entry> {
         self.entries
             .get_mut(&ticket.outbox_id)
             .filter(|entry| entry.holder.as_ref() == Some(ticket))
     }
 
-    pub(super) fn take(&mut self, ticket: &Ticket) -> Option<Entry> {
+    pub(in crate::adapters) fn take(&mut self, ticket: &Ticket) -> Option<Entry> {
         self.held(ticket)?;
         self.entries.remove(&ticket.outbox_id)
     }
 
-    pub(super) fn retry(&mut self, ticket: &Ticket, delay: Duration, error: &str) {
+    pub(in crate::adapters) fn retry(&mut self, ticket: &Ticket, delay: Duration, error: &str) {
         if let Some(entry) = self.held(ticket) {
             entry.delivery.failures += 1;
             entry.last_error = Some(error.to_owned());
@@ -164,7 +167,7 @@ impl State {
         }
     }
 
-    pub(super) fn defer(&mut self, ticket: &Ticket, delay: Duration) -> bool {
+    pub(in crate::adapters) fn defer(&mut self, ticket: &Ticket, delay: Duration) -> bool {
         let Some(entry) = self.held(ticket) else {
             return false;
         };
@@ -173,7 +176,7 @@ impl State {
         true
     }
 
-    pub(super) fn leave(&mut self, claimed_by: &str) -> u64 {
+    pub(in crate::adapters) fn leave(&mut self, claimed_by: &str) -> u64 {
         let now = Instant::now();
         let held = self
             .entries
@@ -187,7 +190,7 @@ impl State {
     }
 
     /// Ids that were claimed too often without being settled.
-    pub(super) fn overdue(&self, max_unsettled: u32) -> Vec<i64> {
+    pub(in crate::adapters) fn overdue(&self, max_unsettled: u32) -> Vec<i64> {
         let now = Instant::now();
         let overdue = |entry: &Entry| entry.visible <= now && entry.unsettled() >= max_unsettled;
         self.entries
@@ -198,12 +201,12 @@ impl State {
     }
 
     /// Every event up to here is settled.
-    pub(super) fn settled_up_to(&self) -> i64 {
+    pub(in crate::adapters) fn settled_up_to(&self) -> i64 {
         let first_owed = self.entries.iter().find(|(_, entry)| !entry.in_table);
         first_owed.map_or(self.read, |(id, _)| id - 1)
     }
 
-    pub(super) fn counts(&self) -> Counts {
+    pub(in crate::adapters) fn counts(&self) -> Counts {
         let now = Instant::now();
         let mut counts = Counts::default();
         for entry in self.entries.values() {

@@ -1,49 +1,52 @@
 //! One member's view of a queue in memory.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
-use super::{feed, queue::Queue};
+use super::{Entry, Queue};
 use crate::{
-    error::{Error, Result, while_doing},
+    error::Result,
     event::{Delivery, Ticket},
     ledger::{Ask, Drained, Failed, Ledger, Pass},
     options::Options,
     signal::Signal,
-    sqlite::Database,
 };
 
 /// For what another process sent back from the dead letters.
 const LONGEST_POLL: Duration = Duration::from_secs(1);
 
-#[derive(Debug)]
-pub(super) struct MemoryLedger {
-    pub(super) database: Database,
-    pub(super) queue: Arc<Queue>,
-    pub(super) claimed_by: String,
-    pub(super) event_types: Vec<String>,
-    pub(super) signal: Signal,
-    pub(super) options: Options,
-}
-
-impl MemoryLedger {
-    fn failed(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> Error + use<> {
-        while_doing(operation, format!("group {}", self.queue.group))
-    }
-
-    /// The letter is written before the queue forgets the event: a failure in between repeats, never loses.
-    async fn give_up(
+/// Where the queue comes from, and what remembers how far it is settled.
+#[async_trait]
+pub(in crate::adapters) trait Feed: fmt::Debug + Send + Sync + 'static {
+    /// Fills the queue; how many came and whether there may be more. Called by one member at a time.
+    async fn fill(&self, queue: &Queue) -> Result<(u32, bool)>;
+    /// The event is settled.
+    async fn settled(&self, queue: &Queue, entry: &Entry) -> Result<()>;
+    /// Keeps the event as a dead letter.
+    async fn keep_letter(
         &self,
+        queue: &Queue,
         delivery: &Delivery,
         reason: &str,
         error: Option<&str>,
-    ) -> sqlx::Result<()> {
-        let mut conn = self.database.writer.acquire().await?;
-        feed::keep_letter(&mut conn, &self.queue, delivery, reason, error).await
-    }
+    ) -> Result<()>;
+    /// A member left.
+    async fn left(&self) {}
+}
 
+#[derive(Debug)]
+pub(in crate::adapters) struct QueueLedger<F> {
+    pub(in crate::adapters) feed: Arc<F>,
+    pub(in crate::adapters) queue: Arc<Queue>,
+    pub(in crate::adapters) claimed_by: String,
+    pub(in crate::adapters) event_types: Vec<String>,
+    pub(in crate::adapters) signal: Signal,
+    pub(in crate::adapters) options: Options,
+}
+
+impl<F: Feed> QueueLedger<F> {
     fn held(&self, ticket: &Ticket) -> Option<Delivery> {
         self.queue
             .lock()
@@ -53,7 +56,7 @@ impl MemoryLedger {
 }
 
 #[async_trait]
-impl Ledger for MemoryLedger {
+impl<F: Feed> Ledger for QueueLedger<F> {
     async fn drain(&self) -> Result<Drained> {
         let Ok(_alone) = self.queue.feeding.try_lock() else {
             let found = self.queue.lock().look(Instant::now());
@@ -62,15 +65,7 @@ impl Ledger for MemoryLedger {
                 ..found
             });
         };
-        let capacity = self.options.memory_capacity as usize;
-        let (moved, full) = feed::fill(
-            &self.database,
-            &self.queue,
-            capacity,
-            self.options.drain_batch,
-        )
-        .await
-        .map_err(self.failed("hand events to the group"))?;
+        let (moved, full) = self.feed.fill(&self.queue).await?;
         let found = self.queue.lock().look(Instant::now());
         let outcome = if moved > 0 { Pass::Won } else { Pass::Idle };
         Ok(Drained {
@@ -93,18 +88,14 @@ impl Ledger for MemoryLedger {
             let Some((delivery, error)) = entry else {
                 continue;
             };
-            self.give_up(
-                &delivery,
-                "claimed repeatedly, never settled",
-                error.as_deref(),
-            )
-            .await
-            .map_err(self.failed("bury events"))?;
+            // The letter is written before the queue forgets the event: a failure in between repeats, never loses.
+            let reason = "claimed repeatedly, never settled";
+            self.feed
+                .keep_letter(&self.queue, &delivery, reason, error.as_deref())
+                .await?;
             let buried = self.queue.lock().entries.remove(id);
             if let Some(entry) = buried {
-                feed::settled(&self.database, &self.queue, &entry)
-                    .await
-                    .map_err(self.failed("bury events"))?;
+                self.feed.settled(&self.queue, &entry).await?;
             }
         }
         Ok(overdue.len() as u64)
@@ -135,9 +126,7 @@ impl Ledger for MemoryLedger {
         for ticket in held {
             let taken = self.queue.lock().take(ticket);
             if let Some(entry) = taken {
-                feed::settled(&self.database, &self.queue, &entry)
-                    .await
-                    .map_err(self.failed("settle deliveries"))?;
+                self.feed.settled(&self.queue, &entry).await?;
                 kept.push(ticket.clone());
             }
         }
@@ -170,14 +159,16 @@ impl Ledger for MemoryLedger {
         let Some(delivery) = self.held(ticket) else {
             return Ok(false);
         };
-        self.give_up(&delivery, reason, Some(error))
-            .await
-            .map_err(self.failed("keep a dead letter"))?;
+        self.feed
+            .keep_letter(&self.queue, &delivery, reason, Some(error))
+            .await?;
         Ok(!self.done(std::slice::from_ref(ticket)).await?.is_empty())
     }
 
     async fn leave(&self) -> Result<u64> {
-        Ok(self.queue.lock().leave(&self.claimed_by))
+        let back = self.queue.lock().leave(&self.claimed_by);
+        self.feed.left().await;
+        Ok(back)
     }
 
     fn tell_others(&self) {
