@@ -289,6 +289,11 @@ pub(crate) struct InspectArgs {
     #[arg(long, value_name = "N")]
     pub page: Option<u32>,
 
+    /// Draw the page (the first, or that of --page) with the boxes of its words into this file: green from the
+    /// text layer, magenta where bold, orange from OCR; lines and frames blue
+    #[arg(long, value_name = "PNG")]
+    pub boxes: Option<PathBuf>,
+
     /// How to print
     #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub output: Format,

@@ -1,8 +1,10 @@
 //! `inspect FILE`: what a file is made of, as the reader sees it.
 
+use std::time::Instant;
+
 use bytes::Bytes;
-use flydocs_contract::{PageWords, WordSource};
-use flydocs_pages::{Row, Source};
+use flydocs_contract::{ErrorCode, PageWords, WordSource};
+use flydocs_pages::{ImageSize, Row, Source, inspect::boxes};
 use serde_json::json;
 
 use crate::{
@@ -22,6 +24,8 @@ use crate::{
 
 /// How many words of a page are listed for people.
 const WORDS_SHOWN: usize = 40;
+/// How wide a page with its boxes is drawn, in pixels.
+const DRAWN_WIDTH: u32 = 1400;
 
 /// Loads the file and reads its pages.
 pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) -> Outcome {
@@ -39,41 +43,69 @@ pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) ->
         content: Bytes::from(content),
         declared_media_type: None,
     };
+    let began = Instant::now();
     let rows = reader
         .load(source, &cancel)
         .await
         .map_err(|error| refused(&error))?;
+    let load_ms = milliseconds(began);
+    let mut drawn = false;
     for row in rows {
         let wanted = 1..=row.page_count;
         let mut pages = Vec::new();
         for page in wanted.filter(|page| args.page.is_none_or(|only| only == *page)) {
-            pages.push(
-                reader
-                    .words(&row, page, None, &cancel)
-                    .await
-                    .map_err(|error| refused(&error)),
-            );
+            let began = Instant::now();
+            let words = reader
+                .words(&row, page, None, &cancel)
+                .await
+                .map_err(|error| refused(&error));
+            pages.push((words, milliseconds(began)));
+        }
+        let page = args.page.unwrap_or(1);
+        if let Some(file) = args
+            .boxes
+            .as_ref()
+            .filter(|_| !drawn && page <= row.page_count)
+        {
+            let size = ImageSize::Width(DRAWN_WIDTH);
+            let picture = boxes(&*reader, &row, page, size, None, &cancel)
+                .await
+                .map_err(|error| refused(&error))?;
+            tokio::fs::write(file, &picture.bytes)
+                .await
+                .map_err(|error| {
+                    let sentence = format!("{}: it cannot be written: {error}", file.display());
+                    Failure::new(ErrorCode::FileUnreadable, sentence, Exit::Unexpected)
+                })?;
+            drawn = true;
         }
         match args.output {
             Format::Table => table(&row, &pages, args.page.is_some(), out)?,
-            Format::Json => out.json(&described(&row, pages)?)?,
-            Format::Jsonl => out.jsonl(&described(&row, pages)?)?,
+            Format::Json => out.json(&described(&row, pages, load_ms)?)?,
+            Format::Jsonl => out.jsonl(&described(&row, pages, load_ms)?)?,
         }
     }
     Ok(Exit::Done)
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    (since.elapsed().as_secs_f64() * 100_000.0).round() / 100.0
 }
 
 fn refused(error: &flydocs_pages::Error) -> Failure {
     Failure::new(error.code(), error.to_string(), Exit::DocumentFailed)
 }
 
-type Read = Result<std::sync::Arc<PageWords>, Failure>;
+/// A page, and how many milliseconds it took.
+type Read = (Result<std::sync::Arc<PageWords>, Failure>, f64);
 
-fn described(row: &Row, pages: Vec<Read>) -> Result<serde_json::Value, Failure> {
-    let pages: Vec<PageWords> = pages
-        .into_iter()
-        .map(|page| page.map(|words| (*words).clone()))
-        .collect::<Result<_, _>>()?;
+fn described(row: &Row, pages: Vec<Read>, load_ms: f64) -> Result<serde_json::Value, Failure> {
+    let mut read_ms = Vec::with_capacity(pages.len());
+    let mut words = Vec::with_capacity(pages.len());
+    for (page, took) in pages {
+        words.push((*page?).clone());
+        read_ms.push(took);
+    }
     Ok(json!({
         "filename": row.filename,
         "media_type": row.media_type,
@@ -81,7 +113,8 @@ fn described(row: &Row, pages: Vec<Read>) -> Result<serde_json::Value, Failure> 
         "sha256": row.sha256,
         "page_count": row.page_count,
         "warnings": row.warnings,
-        "pages": pages,
+        "timings": {"load_ms": load_ms, "read_ms": read_ms},
+        "pages": words,
     }))
 }
 
@@ -116,7 +149,7 @@ fn table(row: &Row, pages: &[Read], with_words: bool, out: &mut Out) -> Result<(
             .map(str::to_owned)
             .to_vec(),
     );
-    for page in pages {
+    for (page, _) in pages {
         match page {
             Ok(words) => grid.row(vec![
                 words.page.to_string(),
@@ -153,7 +186,7 @@ fn table(row: &Row, pages: &[Read], with_words: bool, out: &mut Out) -> Result<(
     }
     for page in pages
         .iter()
-        .filter_map(|page| page.as_ref().ok())
+        .filter_map(|(page, _)| page.as_ref().ok())
         .filter(|_| with_words)
     {
         out.line("")?;

@@ -137,4 +137,12 @@ fn a_file_is_inspected_page_by_page() {
     still().bind(|| insta::assert_snapshot!(run.shown()));
     let json = desk.run(&["inspect", "invoice.pdf", "-o", "json"]).json();
     assert_eq!(json["pages"][0]["words"][0]["text"], "INVOICE");
+    assert_eq!(
+        json["timings"]["read_ms"].as_array().map(Vec::len),
+        json["page_count"].as_u64().map(|count| count as usize)
+    );
+    let run = desk.run(&["inspect", "invoice.pdf", "--boxes", "page.png"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let picture = std::fs::read(desk.path().join("page.png")).expect("it was drawn");
+    assert!(picture.starts_with(b"\x89PNG"), "a picture of the page");
 }
