@@ -10,6 +10,7 @@ use super::{
     classify::classify,
     explain::{Explanation, explain},
     infer::propose,
+    merge::merged,
     read::read,
     split::split,
 };
@@ -57,6 +58,27 @@ impl LocalLayout {
     /// A document type proposed from what stands on some pages, to be edited.
     pub fn propose_types(self, pages: &[Arc<PageWords>]) -> DocumentTypeSpec {
         propose(pages)
+    }
+
+    /// Types proposed from the pages of several files, one for each kind of document. A file of several documents
+    /// counts as each of them.
+    pub fn propose_for(self, files: &[Vec<Arc<PageWords>>]) -> Vec<DocumentTypeSpec> {
+        let mut proposals = Vec::new();
+        for pages in files {
+            let segments = split(pages, &[]);
+            if segments.is_empty() {
+                proposals.push(propose(pages));
+            }
+            for segment in segments {
+                let own: Vec<_> = pages
+                    .iter()
+                    .filter(|p| (segment.page_start..=segment.page_end).contains(&p.page))
+                    .cloned()
+                    .collect();
+                proposals.push(propose(&own));
+            }
+        }
+        merged(proposals)
     }
 }
 

@@ -12,6 +12,7 @@ mod infer;
 mod kinds;
 mod label;
 mod layout;
+mod merge;
 mod pool;
 mod read;
 mod recognise;

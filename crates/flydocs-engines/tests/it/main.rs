@@ -13,4 +13,5 @@ mod reads_a_contract;
 mod reads_a_form;
 mod reads_a_receipt;
 mod reads_an_invoice;
+mod reads_other_kinds;
 mod survives_anything;

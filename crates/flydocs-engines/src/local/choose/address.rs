@@ -39,9 +39,13 @@ pub(crate) fn addresses(
             candidate.score *= 0.3;
         }
         cut(document, &mut candidate);
+        without_name(document, &mut candidate);
         found.push(candidate);
     }
-    for (nth, lines) in groups(reader).into_iter().enumerate() {
+    for (nth, mut lines) in groups(reader).into_iter().enumerate() {
+        if query.role.is_some() && begins_with_name(reader, &lines) {
+            lines.remove(0);
+        }
         let score_of =
             |f: fn(&AddressLine) -> f64| lines.iter().map(|(_, l)| f(l)).fold(0.0, f64::max);
         let (street, place) = (score_of(|l| l.street), score_of(|l| l.place));
@@ -56,6 +60,35 @@ pub(crate) fn addresses(
             evidence.notes.extend(note);
         }
         found.extend(Candidate::text(document, spans, score, evidence));
+    }
+}
+
+/// Takes away the name of the party over its address.
+fn without_name(document: &Document, candidate: &mut Candidate) {
+    let score = |span: &Span| address_line(&span.text(document)).score();
+    let [first, rest @ ..] = candidate.spans.as_slice() else {
+        return;
+    };
+    let printed = first.text(document);
+    let named = score(first) < 0.3
+        && !printed.ends_with(',')
+        && !printed.chars().any(|c| c.is_ascii_digit());
+    let strong = rest
+        .first()
+        .is_some_and(|s| s.text(document).chars().any(|c| c.is_ascii_digit()) && score(s) > 0.4)
+        && rest
+            .iter()
+            .any(|s| address_line(&s.text(document)).place >= 0.5);
+    if named
+        && strong
+        && let Some(cut) = Candidate::text(
+            document,
+            rest.to_vec(),
+            candidate.score,
+            candidate.evidence.clone(),
+        )
+    {
+        *candidate = cut;
     }
 }
 
@@ -76,6 +109,26 @@ fn cut(document: &Document, candidate: &mut Candidate) {
             *candidate = cut;
         }
     }
+}
+
+/// Whether the first line, right under the heading of a party and without a number, is the party's name.
+fn begins_with_name(reader: &Reader<'_>, lines: &[(Span, AddressLine)]) -> bool {
+    let document = reader.document;
+    let [(first, _), (second, street), rest @ ..] = lines else {
+        return false;
+    };
+    let digits = |span: &Span| span.text(document).chars().any(|c| c.is_ascii_digit());
+    !digits(first)
+        && digits(second)
+        && street.score() > 0.4
+        && rest.iter().any(|(_, line)| line.place >= 0.5)
+        && reader
+            .sections
+            .heading_of(document, first)
+            .is_some_and(|(_, _, heading)| {
+                let gap = first.rect(document).ymin - heading.rect.ymax;
+                gap < 1.2 * document.em(first.first)
+            })
 }
 
 /// Runs of lines that together look like an address, in page order.
@@ -137,6 +190,21 @@ fn starts_elsewhere(printed: &str) -> bool {
     has_legal_form(printed) || printed.starts_with(['(', '#', '['])
 }
 
+/// A number of a register in brackets, as after the name of a firm: "(814198-X)".
+fn registered(printed: &str) -> bool {
+    printed.split('(').skip(1).any(|inside| {
+        let number: String = inside
+            .chars()
+            .take_while(|c| *c != ')' && *c != ' ')
+            .collect();
+        let digits = number.chars().filter(char::is_ascii_digit).count();
+        digits >= 5
+            && number
+                .chars()
+                .all(|c| c.is_ascii_digit() || c == '-' || c.is_ascii_uppercase())
+    })
+}
+
 /// A run as a line of an address; `None` when it is plainly something else.
 fn line_of(reader: &Reader<'_>, run: usize) -> Option<(Span, AddressLine)> {
     let document = reader.document;
@@ -158,9 +226,15 @@ fn line_of(reader: &Reader<'_>, run: usize) -> Option<(Span, AddressLine)> {
         || folded.contains("gst ")
         || folded.contains("tel:")
         || folded.contains("tel ")
-        || folded.contains("reg no")
-        || folded.contains("gst no");
-    if foreign || printed.len() > 140 {
+        || folded.replace('.', "").contains("reg no")
+        || folded.contains("gst no")
+        || registered(&printed);
+    let dated = reader
+        .pool
+        .dates
+        .iter()
+        .any(|d| d.form > 0.5 && span.contains(&d.span));
+    if foreign || dated || printed.len() > 140 {
         return None;
     }
     Some((span, address_line(&printed)))

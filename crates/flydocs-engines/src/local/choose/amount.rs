@@ -26,7 +26,8 @@ pub(crate) fn amounts(
     );
     for amount in &reader.pool.amounts {
         let a = &amount.value;
-        if a.percent != (query.kind == Kind::Percent) && (money || a.percent) && !integer {
+        let percent = query.kind == Kind::Percent;
+        if money && a.percent || percent && !a.percent && a.currency.is_some() {
             continue;
         }
         if integer && a.decimals > 0 {
@@ -35,6 +36,9 @@ pub(crate) fn amounts(
         let mut form = amount.form;
         if form < 0.1 || reader.ordinals.contains(&amount.span.first) {
             continue;
+        }
+        if a.percent != percent {
+            form *= if a.percent && !integer { 0.6 } else { 0.8 };
         }
         // A year that stands alone is seldom an amount.
         if a.currency.is_none()

@@ -274,14 +274,34 @@ fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
 /// A firm's name without the registration number in brackets after it and a label before it.
 fn without_number(document: &Document, span: Span) -> Span {
     let mut out = span;
-    for at in span.first..=span.last {
+    let numbered = &document.tokens[span.first].text;
+    if span.last > span.first
+        && numbered.starts_with('#')
+        && !numbered.chars().any(char::is_alphabetic)
+    {
+        out.first += 1;
+        out.head = 0;
+    }
+    // What follows the legal form without a letter is dirt or a number.
+    while out.last > out.first
+        && !document.tokens[out.last]
+            .text
+            .chars()
+            .any(char::is_alphabetic)
+        && has_legal_form(&document.text(out.first..out.last))
+    {
+        out.last -= 1;
+        out.tail = document.tokens[out.last].text.len();
+    }
+    let last = out.last;
+    for at in out.first..=last {
         let text = &document.tokens[at].text;
-        if at < span.last && text.ends_with(':') {
+        if at < last && text.ends_with(':') {
             out.first = at + 1;
             out.head = 0;
         }
         let bracket = text.starts_with(['(', '[', '{']);
-        let rest = document.text(at..span.last + 1);
+        let rest = document.text(at..last + 1);
         let inside = rest.split([')', ']', '}']).next().unwrap_or_default();
         let digits = inside.chars().filter(char::is_ascii_digit).count();
         if bracket && at > out.first && digits >= 3 {

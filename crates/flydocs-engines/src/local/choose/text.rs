@@ -136,6 +136,10 @@ fn right_of(
         let token = &document.tokens[at];
         let previous = &document.tokens[at - 1];
         let gap = (token.rect.xmin - previous.rect.xmax) / em;
+        // A colon that stands alone belongs to the label.
+        if from.is_none() && token.text.trim_matches(LEADING).is_empty() {
+            continue;
+        }
         if stops.at(at) {
             break;
         }
@@ -256,7 +260,18 @@ fn continue_below(
                         .tokens
                         .clone()
                         .any(|t| stops.at(t) && document.tokens[t].rect.xmax < r.rect.xmin + em);
-                if (aligned || wrapped) && under > 0.4 * em && under < 1.9 * em && !labelled {
+                // In a list of labels with values, the next line has a label of its own, known or not.
+                let listed = first_rect.xmin > label.rect.xmax
+                    && document.rows[below].runs.clone().any(|other| {
+                        other != run
+                            && (document.runs[other].rect.xmin - label.rect.xmin).abs() < 0.8 * em
+                    });
+                if (aligned || wrapped)
+                    && under > 0.4 * em
+                    && under < 1.9 * em
+                    && !labelled
+                    && !listed
+                {
                     next = Some(run);
                 }
             }

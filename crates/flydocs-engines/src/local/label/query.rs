@@ -175,6 +175,9 @@ pub(crate) fn query_of(field: &Field, groups: &[&str]) -> Query {
         for clause in &clauses {
             add(clause.clone(), if concept.is_some() { 0.6 } else { 0.85 });
         }
+        for whole in wholes(description) {
+            add(whole, if concept.is_some() { 0.7 } else { 0.85 });
+        }
         let core: Vec<String> = words
             .iter()
             .filter(|w| !GENERIC.contains(&w.as_str()))
@@ -446,6 +449,18 @@ fn clauses(description: &str) -> Vec<Vec<String>> {
             words
         })
         .filter(|words| (1..=7).contains(&words.len()) && words.iter().any(|w| w.len() > 2))
+        .collect()
+}
+
+/// What may be a label as it stands, marks and all: a short description, and what it has in brackets ("N° BL").
+fn wholes(description: &str) -> Vec<Vec<String>> {
+    let (outside, rest) = description.split_once('(').unwrap_or((description, ""));
+    let inside = rest.split(')').next().unwrap_or_default();
+    [(outside, 6), (inside, 4)]
+        .into_iter()
+        .map(|(text, most)| (phrase_pieces(text), most))
+        .filter(|(words, most)| (2..=*most).contains(&words.len()))
+        .map(|(words, _)| words)
         .collect()
 }
 

@@ -155,6 +155,9 @@ static MONTH_FIRST: LazyLock<Regex> = LazyLock::new(|| {
 });
 static EASTERN: LazyLock<Regex> =
     LazyLock::new(|| expression(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日일]"));
+static SPACED: LazyLock<Regex> = LazyLock::new(|| {
+    expression(r"(?:^|[^\d.,/-] ?)((\d{2}) (\d{2}) ((?:19|20)\d{2}))(?:$|[^\d.,/-])")
+});
 static COMPACT: LazyLock<Regex> = LazyLock::new(|| expression(r"\b(?:19|20)\d{6}\b"));
 
 /// Every date of a text.
@@ -204,6 +207,17 @@ pub(crate) fn dates(text: &str) -> Vec<Found<Date>> {
             ymd(&d[..4], &d[4..6], &d[6..])
                 .map(|date| Found::new(m.range(), Date::sure(date), 0.4)),
         );
+    }
+    for c in SPACED.captures_iter(text) {
+        let (day_first, month_first) = (ymd(&c[4], &c[3], &c[2]), ymd(&c[4], &c[2], &c[3]));
+        if day_first.is_some() || month_first.is_some() {
+            let date = Date {
+                day_first,
+                month_first,
+                month_leads: false,
+            };
+            keep(c.get(1).map(|m| Found::new(m.range(), date, 0.6)));
+        }
     }
     found.sort_by_key(|f| f.range.start);
     found

@@ -48,7 +48,8 @@ pub(super) fn fill(
     let text_column = header
         .columns
         .iter()
-        .position(|c| c.asked.is_some() && !c.numeric);
+        .position(|c| c.wordy)
+        .or_else(|| header.columns.iter().position(Column::label_is_text));
     let wanted = header
         .columns
         .iter()

@@ -81,6 +81,7 @@ pub(super) fn headers(
                 whole: columns[*c]
                     .1
                     .is_some_and(|q| queries[q].kind == Kind::Integer),
+                wordy: columns[*c].1.is_some_and(|q| queries[q].kind == Kind::Text),
             })
             .collect();
         // The other words of the header are columns too.
@@ -100,6 +101,7 @@ pub(super) fn headers(
                         label: String::new(),
                         numeric: false,
                         whole: false,
+                        wordy: false,
                     });
                 }
             }

@@ -1,5 +1,6 @@
 //! Arrays of objects: a header row names the columns, the rows under it fill them.
 
+mod cell;
 mod fill;
 mod header;
 mod product;
@@ -8,6 +9,7 @@ use flydocs_contract::{Rect, request::Field};
 
 use super::{Reader, candidate::Candidate};
 use crate::local::label::Query;
+use cell::settled;
 use fill::fill;
 use header::headers;
 
@@ -25,6 +27,8 @@ struct Column {
     numeric: bool,
     /// They are whole numbers.
     whole: bool,
+    /// Its cells are the words of the line, over as many lines as they take.
+    wordy: bool,
 }
 
 impl Column {
@@ -69,8 +73,12 @@ pub(crate) fn read_rows(
             own.cloned()
         };
         let Some(header) = header else { break };
-        let (mut found, ended) = fill(reader, &header, columns, queries);
-        rows.append(&mut found);
+        let (found, ended) = fill(reader, &header, columns, queries);
+        rows.extend(
+            found
+                .into_iter()
+                .map(|cells| settled(reader, columns, queries, cells)),
+        );
         if ended {
             break;
         }
