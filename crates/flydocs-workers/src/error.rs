@@ -29,6 +29,13 @@ pub enum Error {
         #[source]
         source: flydocs_bus::Error,
     },
+    /// The relay cannot carry events to the broker.
+    #[error("cannot relay events")]
+    Relay {
+        /// What the bus said.
+        #[source]
+        source: flydocs_bus::Error,
+    },
     /// The client for webhooks could not be made.
     #[error("cannot make the webhook client")]
     WebhookClient {

@@ -71,6 +71,7 @@ impl Retention {
     }
 
     async fn empty_bus(&self, shutdown: &CancellationToken) -> flydocs_bus::Result<()> {
+        flydocs_bus::relay::forget_idle_relay(self.bus.as_ref()).await?;
         while !shutdown.is_cancelled() {
             let pruned = self.bus.prune().await?;
             measure::retained("events", pruned.events);

@@ -31,7 +31,7 @@ use self::{
     callers::Callers,
     facts::{Database, Open},
     fleet::{Death, Fleet},
-    plan::Plan,
+    plan::{Eda, Plan},
     receiver::Receiver,
     servers::Servers,
     storm::Harm,
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
     let plan = Plan::parse_from(words);
     let binary = match &plan.binary {
         Some(binary) => binary.canonicalize().context("no such --binary")?,
-        None => build(root)?,
+        None => build(root, &plan)?,
     };
     // No connection of this process is encrypted; the HTTP client asks for a provider all the same.
     drop(rustls::crypto::ring::default_provider().install_default());
@@ -70,8 +70,12 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
 }
 
 /// The program as the developer has it.
-fn build(root: &Path) -> Result<PathBuf> {
-    run::cargo(root, &["build", "--quiet", "--package", "flydocs"])?;
+fn build(root: &Path, plan: &Plan) -> Result<PathBuf> {
+    let mut words = vec!["build", "--quiet", "--package", "flydocs"];
+    if plan.eda == Some(Eda::Kafka) {
+        words.extend(["--features", "kafka"]);
+    }
+    run::cargo(root, &words)?;
     let metadata = run::output(
         Command::new(run::cargo_program())
             .args(["metadata", "--no-deps", "--format-version=1"])

@@ -65,6 +65,10 @@ pub(super) enum Eda {
     Postgres,
     /// On the embedded store
     Sqlite,
+    /// A Redis server of its own, fed from the database
+    Redis,
+    /// A broker of its own that speaks Kafka's protocol, fed from the database
+    Kafka,
 }
 
 impl Store {
@@ -83,6 +87,8 @@ impl Eda {
         match self {
             Self::Postgres => "postgres",
             Self::Sqlite => "sqlite",
+            Self::Redis => "redis",
+            Self::Kafka => "kafka",
         }
     }
 }

@@ -1,16 +1,22 @@
 //! The servers under the fleet: started by the run, hurt by the storm, gone with the process. A bus that needs a
 //! server of its own is started here too, and told to the fleet through `settings`.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use anyhow::{Result, bail};
 use flydocs_testkit::{
+    kafka,
     pgbouncer::Pooler,
     postgres::{Server, database_on},
+    redis,
 };
 use sqlx::{Connection as _, PgConnection};
+use tokio::time::sleep;
 
-use super::plan::{Plan, Store};
+use super::plan::{Eda, Plan, Store};
+
+/// How long a broker that cannot keep anything over a restart stands still instead.
+const STANDSTILL: Duration = Duration::from_secs(4);
 
 /// Sessions that listen, by their last statement.
 const END_LISTENING: &str = "\
@@ -33,6 +39,40 @@ pub(super) struct Servers {
     // The pooler goes before its server.
     _pooler: Option<Pooler>,
     postgres: Option<Arc<Server>>,
+    broker: Option<Broker>,
+}
+
+/// The server of a bus that has one.
+#[derive(Clone)]
+enum Broker {
+    Redis(Arc<redis::Server>),
+    Kafka(Arc<kafka::Broker>),
+}
+
+impl Broker {
+    async fn start(eda: Eda) -> Result<Option<Self>> {
+        Ok(match eda {
+            Eda::Postgres | Eda::Sqlite => None,
+            Eda::Redis => {
+                let server = tokio::task::spawn_blocking(redis::Server::start).await??;
+                Some(Self::Redis(Arc::new(server)))
+            }
+            Eda::Kafka => {
+                let broker = tokio::task::spawn_blocking(kafka::Broker::start).await??;
+                Some(Self::Kafka(Arc::new(broker)))
+            }
+        })
+    }
+
+    fn setting(&self) -> (String, String) {
+        match self {
+            Self::Redis(server) => ("FLYDOCS_REDIS_URL".to_owned(), server.url()),
+            Self::Kafka(broker) => (
+                "FLYDOCS_KAFKA_BOOTSTRAP_SERVERS".to_owned(),
+                broker.bootstrap_servers(),
+            ),
+        }
+    }
 }
 
 impl Servers {
@@ -65,8 +105,14 @@ impl Servers {
         if let Some(eda) = plan.eda {
             settings.push(("FLYDOCS_EDA_ADAPTER".to_owned(), eda.as_str().to_owned()));
         }
+        let broker = match plan.eda {
+            Some(eda) => Broker::start(eda).await?,
+            None => None,
+        };
+        settings.extend(broker.as_ref().map(Broker::setting));
         Ok(Self {
             settings,
+            broker,
             facts,
             _pooler: pooler,
             postgres,
@@ -92,6 +138,28 @@ impl Servers {
             server.resume()
         })
         .await?
+    }
+
+    /// Kills the broker and starts it again, or lets one that would lose everything stand still; what was done.
+    pub(super) async fn hurt_broker(&self) -> Result<Option<&'static str>> {
+        match self.broker.clone() {
+            None => Ok(None),
+            Some(Broker::Redis(server)) => {
+                tokio::task::spawn_blocking(move || {
+                    server.crash()?;
+                    std::thread::sleep(STANDSTILL / 2);
+                    server.resume()
+                })
+                .await??;
+                Ok(Some("redis crash"))
+            }
+            Some(Broker::Kafka(broker)) => {
+                broker.freeze()?;
+                sleep(STANDSTILL).await;
+                broker.thaw()?;
+                Ok(Some("kafka standstill"))
+            }
+        }
     }
 
     /// Ends every session that listens; how many there were.

@@ -21,6 +21,7 @@ pub(super) struct Harm {
     listeners: i64,
     sessions: i64,
     restarts: Vec<&'static str>,
+    brokers: Vec<&'static str>,
 }
 
 impl Harm {
@@ -45,6 +46,9 @@ impl Harm {
             self.restarts.join(", ")
         )
         .unwrap_or_default();
+        for broker in &self.brokers {
+            write!(line, ", {broker}").unwrap_or_default();
+        }
         line
     }
 }
@@ -58,14 +62,16 @@ pub(super) async fn rage(
     end: Instant,
 ) -> Result<Harm> {
     let mut harm = Harm::default();
-    let (kills, sessions, restarts) = tokio::join!(
+    let (kills, sessions, restarts, brokers) = tokio::join!(
         kill(plan.seed, fleet, end),
         end_sessions(plan.seed, servers, end),
         restart(plan, servers, begin, end),
+        hurt_broker(servers, begin, end),
     );
     (harm.killed, harm.ended) = kills;
     (harm.listeners, harm.sessions) = sessions;
     harm.restarts = restarts?;
+    harm.brokers = brokers?;
     Ok(harm)
 }
 
@@ -105,6 +111,20 @@ async fn end_sessions(seed: u64, servers: &Servers, end: Instant) -> (i64, i64) 
         }
     }
     (listeners, others)
+}
+
+/// Twice, at a quarter and at a half.
+async fn hurt_broker(
+    servers: &Servers,
+    begin: Instant,
+    end: Instant,
+) -> Result<Vec<&'static str>> {
+    let mut done = Vec::new();
+    for part in [1, 2] {
+        sleep_until(begin + (end - begin) * part / 4).await;
+        done.extend(servers.hurt_broker().await?);
+    }
+    Ok(done)
 }
 
 /// Twice, at a third and at two thirds: once as a crash, once in order.

@@ -51,6 +51,12 @@ pub(super) async fn run(role: Role, settings: Settings, say: Say, mut out: Out) 
             Ok(())
         }
     });
+    if let Some(relay) = ground.bus.relay() {
+        siblings = siblings.with("relay", move |end| async move {
+            let ended = relay.run(end).await;
+            ended.map_err(|source| flydocs_workers::Error::Relay { source })
+        });
+    }
     if matches!(role, Role::Up | Role::Serve) {
         let listener = listen(&settings).await?;
         let address = listener

@@ -6,12 +6,14 @@ use etcetera::BaseStrategy as _;
 use flydocs_bus::{
     Bus,
     adapters::{memory::MemoryBus, postgres::PostgresBus, sqlite::SqliteBus},
+    relay::RelayLock,
 };
 use flydocs_contract::ErrorCode;
 use flydocs_store::Store;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
+use super::broker;
 use crate::{
     exit::Exit,
     failure::Failure,
@@ -56,9 +58,9 @@ impl Foundation {
 /// Opens the store, brings its schema up to date (the bus's with it), and opens the bus of the settings beside it.
 async fn store_and_bus(settings: &Settings) -> Result<(Arc<dyn Store>, Arc<dyn Bus>), Failure> {
     let url = database_url(settings)?;
-    if settings.adapter() == EdaAdapter::Postgres {
+    if settings.on_postgres() {
         let store = store(settings).await?;
-        let bus = postgres_bus(&url, store.as_ref()).await?;
+        let bus = postgres_bus(settings, &url, store.as_ref()).await?;
         return Ok((store, bus));
     }
     let database = flydocs_bus::sqlite::open(&embedded_path(&url)?)
@@ -79,11 +81,11 @@ pub(crate) async fn store_and_bus_as_they_are(
     settings: &Settings,
 ) -> Result<(Arc<dyn Store>, Arc<dyn Bus>), Failure> {
     let url = database_url(settings)?;
-    if settings.adapter() == EdaAdapter::Postgres {
+    if settings.on_postgres() {
         let store = flydocs_store::open(&url, settings.store())
             .await
             .map_err(|error| store_failure(&error))?;
-        let bus = postgres_bus(&url, store.as_ref()).await?;
+        let bus = postgres_bus(settings, &url, store.as_ref()).await?;
         return Ok((store, bus));
     }
     let path = embedded_path(&url)?;
@@ -102,9 +104,10 @@ pub(crate) async fn store_and_bus_as_they_are(
         .map_err(|error| unreachable(&error))?;
     let store = flydocs_store::open_beside_bus(database.clone(), settings.store())
         .map_err(|error| store_failure(&error))?;
-    let bus = SqliteBus::new(database, flydocs_bus::Options::default())
-        .map_err(|error| unreachable(&error))?;
-    Ok((store, Arc::new(bus)))
+    let lock = RelayLock::sqlite(&database);
+    let bus =
+        SqliteBus::new(database, broker::options(settings)).map_err(|error| unreachable(&error))?;
+    Ok((store, broker::around(settings, Arc::new(bus), lock)?))
 }
 
 fn embedded_path(url: &str) -> Result<PathBuf, Failure> {
@@ -121,25 +124,30 @@ fn embedded_bus(
     settings: &Settings,
     database: flydocs_bus::sqlite::Database,
 ) -> Result<Arc<dyn Bus>, Failure> {
-    let options = flydocs_bus::Options::default();
+    let options = broker::options(settings);
     if settings.adapter() == EdaAdapter::Memory {
         let bus = MemoryBus::new(database, options).map_err(|error| unreachable(&error))?;
         return Ok(Arc::new(bus));
     }
+    let lock = RelayLock::sqlite(&database);
     let bus = SqliteBus::new(database, options).map_err(|error| unreachable(&error))?;
-    Ok(Arc::new(bus))
+    broker::around(settings, Arc::new(bus), lock)
 }
 
 /// Behind a pooler that keeps no sessions, which the store has found out, there is no LISTEN and no statement keeps
 /// its name.
 async fn postgres_bus(
+    settings: &Settings,
     url: &str,
     store: &dyn Store,
 ) -> Result<Arc<dyn Bus>, Failure> {
     let direct: PgConnectOptions = url
         .parse()
         .map_err(|error: sqlx::Error| unreachable(&error))?;
-    let health = store.health().await.map_err(|error| store_failure(&error))?;
+    let health = store
+        .health()
+        .await
+        .map_err(|error| store_failure(&error))?;
     let behind_pooler = !health.watches_workers;
     let connect = if behind_pooler {
         direct.clone().statement_cache_capacity(0)
@@ -151,13 +159,14 @@ async fn postgres_bus(
         .connect_with(connect)
         .await
         .map_err(|error| unreachable(&error))?;
-    let options = flydocs_bus::Options::default();
+    let options = broker::options(settings);
     if behind_pooler {
         let bus = PostgresBus::behind_pooler(pool, None, options);
-        return Ok(Arc::new(bus));
+        return broker::around(settings, Arc::new(bus), RelayLock::behind_pooler());
     }
+    let lock = RelayLock::postgres(direct.clone());
     let bus = PostgresBus::new(pool, Some(direct), options);
-    Ok(Arc::new(bus))
+    broker::around(settings, Arc::new(bus), lock)
 }
 
 /// Opens the store and brings its schema up to date; several processes may do so at once.

@@ -1,5 +1,6 @@
 //! Composition: the rooms below, built from the settings and put together. One place knows who stands on whom.
 
+mod broker;
 mod engines;
 mod foundation;
 pub(crate) mod keys;

@@ -77,6 +77,7 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
         ("FLYDOCS_MAX_FILES", settings.max_files),
         ("FLYDOCS_MAX_PAGES", settings.max_pages),
         ("FLYDOCS_BBOX_REFINE_OCR_DPI", settings.bbox_refine_ocr_dpi),
+        ("FLYDOCS_KAFKA_PARTITIONS", settings.kafka_partitions),
     ] {
         if value == 0 {
             faults.push(Fault::new(name, "must be at least 1"));
@@ -90,12 +91,17 @@ pub(super) fn contradictions(settings: &Settings) -> Vec<Fault> {
             "FLYDOCS_REAPER_SWEEP_INTERVAL_S",
             settings.reaper_sweep_interval,
         ),
+        (
+            "FLYDOCS_KAFKA_SESSION_TIMEOUT_S",
+            settings.kafka_session_timeout,
+        ),
     ] {
         if value.is_zero() {
             faults.push(Fault::new(name, "must be longer than 0 s"));
         }
     }
     adapter_and_database(settings, &mut faults);
+    broker(settings, &mut faults);
     if let Some(keys) = &settings.api_keys
         && let Err(error) = keys.0.parse::<flydocs_api::Keys>()
     {
@@ -125,6 +131,8 @@ fn adapter_and_database(settings: &Settings, faults: &mut Vec<Fault>) {
             "FLYDOCS_DATABASE_URL",
             "must be sqlite://path or postgres://user:password@host/database",
         ));
+    } else if settings.has_broker() {
+        // Either database has an outbox.
     } else if on_sqlite == (settings.adapter() == EdaAdapter::Postgres) {
         let needed = if on_sqlite {
             "sqlite://"
@@ -138,6 +146,41 @@ fn adapter_and_database(settings: &Settings, faults: &mut Vec<Fault>) {
                 settings.adapter().show()
             ),
         ));
+    }
+}
+
+/// What an adapter with a broker asks for.
+fn broker(settings: &Settings, faults: &mut Vec<Fault>) {
+    match settings.adapter() {
+        EdaAdapter::Redis => {
+            let url = &settings.redis_url.0;
+            if !["redis://", "rediss://", "redis+unix://", "unix://"]
+                .iter()
+                .any(|scheme| url.starts_with(scheme))
+            {
+                faults.push(Fault::new(
+                    "FLYDOCS_REDIS_URL",
+                    "must be redis://:password@host:6379/0, or rediss:// for TLS",
+                ));
+            }
+        }
+        EdaAdapter::Kafka if !cfg!(feature = "kafka") => faults.push(Fault::new(
+            "FLYDOCS_EDA_ADAPTER",
+            "kafka is not in this flydocs: build it with `cargo build --release --features kafka`",
+        )),
+        EdaAdapter::Kafka => {
+            let is_sasl = settings.kafka_security_protocol.show().starts_with("sasl");
+            let has_all = settings.kafka_sasl_mechanism.is_some()
+                && settings.kafka_sasl_username.is_some()
+                && settings.kafka_sasl_password.is_some();
+            if is_sasl && !has_all {
+                faults.push(Fault::new(
+                    "FLYDOCS_KAFKA_SECURITY_PROTOCOL",
+                    "needs FLYDOCS_KAFKA_SASL_MECHANISM, FLYDOCS_KAFKA_SASL_USERNAME and FLYDOCS_KAFKA_SASL_PASSWORD",
+                ));
+            }
+        }
+        EdaAdapter::Sqlite | EdaAdapter::Postgres | EdaAdapter::Memory => {}
     }
 }
 

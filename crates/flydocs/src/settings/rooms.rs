@@ -13,15 +13,39 @@ use crate::{exit::Exit, failure::Failure};
 impl Settings {
     /// Which bus: as set, else that of the database.
     pub(crate) fn adapter(&self) -> EdaAdapter {
-        let on_postgres = self
-            .database_url
-            .as_ref()
-            .is_some_and(|url| is_postgres(&url.0));
-        self.eda_adapter.unwrap_or(if on_postgres {
+        self.eda_adapter.unwrap_or(if self.on_postgres() {
             EdaAdapter::Postgres
         } else {
             EdaAdapter::Sqlite
         })
+    }
+
+    /// True when events travel through a broker beside the database.
+    pub(crate) fn has_broker(&self) -> bool {
+        matches!(self.adapter(), EdaAdapter::Redis | EdaAdapter::Kafka)
+    }
+
+    /// True when the database is PostgreSQL.
+    pub(crate) fn on_postgres(&self) -> bool {
+        self.database_url
+            .as_ref()
+            .is_some_and(|url| is_postgres(&url.0))
+    }
+
+    /// For the brokers.
+    #[cfg(feature = "kafka")]
+    pub(crate) fn kafka(&self) -> flydocs_bus::adapters::kafka::KafkaOptions {
+        flydocs_bus::adapters::kafka::KafkaOptions {
+            bootstrap_servers: self.kafka_bootstrap_servers.clone(),
+            security_protocol: self.kafka_security_protocol.show(),
+            sasl_mechanism: self.kafka_sasl_mechanism.clone(),
+            sasl_username: self.kafka_sasl_username.clone(),
+            sasl_password: self.kafka_sasl_password.as_ref().map(|s| s.0.clone()),
+            ca_file: self.kafka_ca_file.clone(),
+            prefix: self.kafka_prefix.clone(),
+            partitions: i32::try_from(self.kafka_partitions).unwrap_or(i32::MAX),
+            session_timeout: self.kafka_session_timeout,
+        }
     }
 
     /// For reading.

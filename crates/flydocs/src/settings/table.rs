@@ -4,7 +4,8 @@
 use std::{path::PathBuf, time::Duration};
 
 use super::value::{
-    Bytes, EdaAdapter, Isolation, LogFormat, OcrEngine, OfficeConverter, Secret, Share, Value,
+    Bytes, EdaAdapter, Isolation, KafkaSecurity, LogFormat, OcrEngine, OfficeConverter, Secret,
+    Share, Value,
 };
 
 /// A setting as the documentation and `config show` see it.
@@ -111,12 +112,35 @@ settings! {
         database_connections: u32 = "FLYDOCS_DATABASE_CONNECTIONS", 8;
     }
     "Bus" {
-        /// Which bus carries events. Empty = that of the database; `memory` is for `up` alone.
+        /// Which bus carries events. Empty = that of the database; `redis` and `kafka` are fed from the database;
+        /// `memory` is for `up` alone.
         eda_adapter: Option<EdaAdapter> = "FLYDOCS_EDA_ADAPTER", None;
         /// The topic of submissions and completions.
         jobs_topic: String = "FLYDOCS_JOBS_TOPIC", flydocs_contract::event::JOBS_TOPIC.to_owned();
         /// The topic of the grounding of boxes.
         bbox_refine_topic: String = "FLYDOCS_BBOX_REFINE_TOPIC", flydocs_contract::event::BBOX_REFINE_TOPIC.to_owned();
+        /// The Redis server of the adapter `redis`: `redis://:password@host:6379/0`, or `rediss://` for TLS.
+        redis_url: Secret = "FLYDOCS_REDIS_URL", Secret("redis://127.0.0.1:6379/0".to_owned());
+        /// What the names of its keys begin with.
+        redis_prefix: String = "FLYDOCS_REDIS_PREFIX", "flydocs".to_owned();
+        /// The brokers of the adapter `kafka`, between commas.
+        kafka_bootstrap_servers: String = "FLYDOCS_KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:9092".to_owned();
+        /// How they are reached; TLS needs a flydocs that was built with the feature `kafka-tls`.
+        kafka_security_protocol: KafkaSecurity = "FLYDOCS_KAFKA_SECURITY_PROTOCOL", KafkaSecurity::Plaintext;
+        /// `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`, with a protocol that begins with `sasl`.
+        kafka_sasl_mechanism: Option<String> = "FLYDOCS_KAFKA_SASL_MECHANISM", None;
+        /// Who flydocs is to the brokers.
+        kafka_sasl_username: Option<String> = "FLYDOCS_KAFKA_SASL_USERNAME", None;
+        /// The password.
+        kafka_sasl_password: Option<Secret> = "FLYDOCS_KAFKA_SASL_PASSWORD", None;
+        /// The certificate of the authority that signed the brokers' certificates, as PEM; empty = the system's.
+        kafka_ca_file: Option<PathBuf> = "FLYDOCS_KAFKA_CA_FILE", None;
+        /// What the names of topics and consumer groups begin with.
+        kafka_prefix: String = "FLYDOCS_KAFKA_PREFIX", String::new();
+        /// How many partitions a topic gets that is not there yet: no more workers than that share its work.
+        kafka_partitions: u32 = "FLYDOCS_KAFKA_PARTITIONS", 12;
+        /// How long a worker may be silent before its partitions go to others.
+        kafka_session_timeout: Duration = "FLYDOCS_KAFKA_SESSION_TIMEOUT_S", Duration::from_secs(10);
     }
     "Workers" {
         /// How many extractions one worker process works on at once.

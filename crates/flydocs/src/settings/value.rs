@@ -237,13 +237,31 @@ words! {
 
 words! {
     /// Which bus carries events.
-    EdaAdapter, "sqlite, postgres or memory" {
+    EdaAdapter, "sqlite, postgres, redis, kafka or memory" {
         /// The tables beside the extractions in the embedded store.
         Sqlite = "sqlite",
         /// The tables beside the extractions in PostgreSQL.
         Postgres = "postgres",
+        /// Streams of a Redis server, fed from the outbox in the database.
+        Redis = "redis",
+        /// Topics of Kafka brokers, fed from the outbox in the database.
+        Kafka = "kafka",
         /// Queues in the process: `up` alone.
         Memory = "memory",
+    }
+}
+
+words! {
+    /// How connections to Kafka are secured.
+    KafkaSecurity, "plaintext, ssl, sasl_plaintext or sasl_ssl" {
+        /// Not at all.
+        Plaintext = "plaintext",
+        /// TLS.
+        Ssl = "ssl",
+        /// A password without TLS.
+        SaslPlaintext = "sasl_plaintext",
+        /// A password inside TLS.
+        SaslSsl = "sasl_ssl",
     }
 }
 
