@@ -45,8 +45,8 @@ pub(super) fn around(
     };
     match settings.adapter() {
         EdaAdapter::Redis => {
-            let url = &settings.redis_url.0;
-            let bus = RedisBus::new(url, &settings.redis_prefix, outbox, Options::default());
+            let (url, prefix) = (settings.redis_url(), &settings.redis_prefix);
+            let bus = RedisBus::new(url, prefix, outbox, Options::default());
             Ok(Arc::new(bus.map_err(|error| wrong(&error))?))
         }
         EdaAdapter::Kafka => kafka(settings, outbox),

@@ -153,7 +153,7 @@ fn adapter_and_database(settings: &Settings, faults: &mut Vec<Fault>) {
 fn broker(settings: &Settings, faults: &mut Vec<Fault>) {
     match settings.adapter() {
         EdaAdapter::Redis => {
-            let url = &settings.redis_url.0;
+            let url = settings.redis_url();
             if !["redis://", "rediss://", "redis+unix://", "unix://"]
                 .iter()
                 .any(|scheme| url.starts_with(scheme))

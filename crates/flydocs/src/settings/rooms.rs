@@ -25,6 +25,12 @@ impl Settings {
         matches!(self.adapter(), EdaAdapter::Redis | EdaAdapter::Kafka)
     }
 
+    /// Where the Redis server is.
+    pub(crate) fn redis_url(&self) -> &str {
+        let set = self.redis_url.as_ref().map(|url| url.0.as_str());
+        set.unwrap_or("redis://127.0.0.1:6379/0")
+    }
+
     /// True when the database is PostgreSQL.
     pub(crate) fn on_postgres(&self) -> bool {
         self.database_url

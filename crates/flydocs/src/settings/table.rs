@@ -119,8 +119,9 @@ settings! {
         jobs_topic: String = "FLYDOCS_JOBS_TOPIC", flydocs_contract::event::JOBS_TOPIC.to_owned();
         /// The topic of the grounding of boxes.
         bbox_refine_topic: String = "FLYDOCS_BBOX_REFINE_TOPIC", flydocs_contract::event::BBOX_REFINE_TOPIC.to_owned();
-        /// The Redis server of the adapter `redis`: `redis://:password@host:6379/0`, or `rediss://` for TLS.
-        redis_url: Secret = "FLYDOCS_REDIS_URL", Secret("redis://127.0.0.1:6379/0".to_owned());
+        /// The Redis server of the adapter `redis`: `redis://:password@host:6379/0`, or `rediss://` for TLS. Empty =
+        /// `redis://127.0.0.1:6379/0`.
+        redis_url: Option<Secret> = "FLYDOCS_REDIS_URL", None;
         /// What the names of its keys begin with.
         redis_prefix: String = "FLYDOCS_REDIS_PREFIX", "flydocs".to_owned();
         /// The brokers of the adapter `kafka`, between commas.
