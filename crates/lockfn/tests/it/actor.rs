@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use lockfn::{Kind, LockFile, Wait};
+use lockfn::{Kind, LockFile, LockGuard, Wait};
 
 /// A process that plays a role and reports line by line.
 pub(crate) struct Actor {
@@ -148,6 +148,10 @@ fn plays_its_role() {
             drop(guard);
             report(start.elapsed().as_millis());
         }
+        ("take", [how, path]) => {
+            drop(take(how, &LockFile::at(path)));
+            report("done");
+        }
         ("count", [how, path, counter, times]) => {
             for _ in 0..times.parse().unwrap() {
                 count(how, Path::new(path), Path::new(counter));
@@ -177,8 +181,14 @@ fn plays_its_role() {
 }
 
 fn count(how: &str, path: &Path, counter: &Path) {
-    let lock = LockFile::at(path);
-    let guard = match how {
+    let guard = take(how, &LockFile::at(path));
+    let value: u64 = std::fs::read_to_string(counter).unwrap().parse().unwrap();
+    std::fs::write(counter, (value + 1).to_string()).unwrap();
+    drop(guard);
+}
+
+fn take(how: &str, lock: &LockFile) -> LockGuard {
+    match how {
         "sync" => lock.lock().unwrap(),
         "timed" => lock.lock_within(Duration::from_mins(1)).unwrap().unwrap(),
         "async" => futures_lite(lock.lock_async()).unwrap(),
@@ -187,10 +197,7 @@ fn count(how: &str, path: &Path, counter: &Path) {
             lock.lock().unwrap()
         }
         how => panic!("no way {how}"),
-    };
-    let value: u64 = std::fs::read_to_string(counter).unwrap().parse().unwrap();
-    std::fs::write(counter, (value + 1).to_string()).unwrap();
-    drop(guard);
+    }
 }
 
 /// An executor that is not tokio.

@@ -87,20 +87,21 @@ fn waiters_of_all_kinds_get_it_from_a_killed_holder() {
 
 /// Until a thread of this process waits for the lock: in the kernel's queue or by a watch.
 pub(crate) fn until_waiting(lock: &LockFile) {
-    until_process_waits(lock, "self");
+    until_process_waits(lock, std::process::id());
 }
 
 /// The same of another process.
-pub(crate) fn until_process_waits(lock: &LockFile, pid: &str) {
+pub(crate) fn until_process_waits(lock: &LockFile, pid: u32) {
     use std::os::unix::fs::MetadataExt;
     let inode = std::fs::metadata(lock.path()).unwrap().ino();
     let queued = format!(":{inode} ");
+    let waiter = format!(" {pid} ");
     let watched = format!("ino:{inode:x} ");
     loop {
         let table = std::fs::read_to_string("/proc/locks").unwrap();
         if table
             .lines()
-            .any(|line| line.contains("->") && line.contains(&queued))
+            .any(|line| line.contains("->") && line.contains(&queued) && line.contains(&waiter))
         {
             return;
         }
@@ -114,6 +115,46 @@ pub(crate) fn until_process_waits(lock: &LockFile, pid: &str) {
             }
         }
         thread::yield_now();
+    }
+}
+
+/// How often the threads of this process have gone to sleep so far.
+fn naps(pid: u32) -> u64 {
+    std::fs::read_dir(format!("/proc/{pid}/task"))
+        .unwrap()
+        .filter_map(|task| std::fs::read_to_string(task.unwrap().path().join("status")).ok())
+        .filter_map(|status| {
+            let line = status.lines().find(|line| line.starts_with("voluntary_"))?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok()
+        })
+        .sum()
+}
+
+#[test]
+fn a_wait_sleeps_from_its_beginning_to_its_end() {
+    let (_dir, lock) = place();
+    let held = lock.lock().unwrap();
+    let mut waiters: Vec<_> = ["sync", "timed", "async"]
+        .map(|how| Actor::start("take", &[how, &text(&lock)]))
+        .into();
+    for waiter in &waiters {
+        until_process_waits(&lock, waiter.id());
+    }
+    // The coming of one is an event for the others, who then look a few times, 1 s apart at most.
+    let sleeps = |waiter: &Actor| {
+        let before = naps(waiter.id());
+        crate::modes::pace(Duration::from_millis(1500));
+        naps(waiter.id()) == before
+    };
+    for waiter in &waiters {
+        assert!((0..6).any(|_| sleeps(waiter)), "keeps waking up");
+    }
+    drop(held);
+    for waiter in &mut waiters {
+        waiter.expect("done");
+    }
+    for waiter in waiters {
+        waiter.ends();
     }
 }
 

@@ -163,7 +163,7 @@ fn a_program_that_may_write_no_files_can_wait_for_a_pause() {
     let holder = crate::modes::holder("skip_pause", "no-record");
     let mut waiter = Actor::start("no-record-pause", &[dir, "no-record"]);
     let lock = crate::modes::lock("skip_pause", "no-record");
-    crate::core::until_process_waits(&lock, &waiter.id().to_string());
+    crate::core::until_process_waits(&lock, waiter.id());
     holder.kill();
     waiter.expect("skipped true");
     waiter.ends();

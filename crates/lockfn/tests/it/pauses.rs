@@ -27,7 +27,7 @@ fn stopped_waiter(id: &str, delay: Duration) -> Actor {
     let dir = calls::locks().to_str().unwrap();
     let delay = delay.as_millis().to_string();
     let waiter = Actor::start("call", &[dir, "skip_pause", id, &delay]);
-    until_process_waits(&lock("skip_pause", id), &waiter.id().to_string());
+    until_process_waits(&lock("skip_pause", id), waiter.id());
     waiter.stop();
     waiter
 }
@@ -216,7 +216,7 @@ fn one_who_gives_up_takes_no_other_ones_pause_away() {
     let hour = LONG.as_millis().to_string();
     let waiter = Actor::start("call", &[dir, "skip_pause", "ask-again", &hour]);
     let lock = || lock("skip_pause", "ask-again");
-    until_process_waits(&lock(), &waiter.id().to_string());
+    until_process_waits(&lock(), waiter.id());
     let soon = Some(Duration::from_millis(50));
     assert!(enter(lock(), Mode::Skip, LONG, soon).is_err());
     let asked = format!("pause={:014} of=", LONG.as_millis());
