@@ -84,8 +84,16 @@ fn any_pdf(content: &Bytes) {
     let never = CancellationToken::new();
     for page in 1..=count.min(PAGES) {
         let ahead = std::time::Duration::ZERO;
-        answered(pdf::read_text("file", content, page, ahead, &options, &never));
-        answered(pdf::render("file", content, page, ImageSize::Width(200), &options));
+        answered(pdf::read_text(
+            "file", content, page, ahead, &options, &never,
+        ));
+        answered(pdf::render(
+            "file",
+            content,
+            page,
+            ImageSize::Width(200),
+            &options,
+        ));
     }
     answered(pdf::slice("file", content, 1..=1));
 }

@@ -144,8 +144,12 @@ fn perform(
 
 /// Widest picture given to OCR: more pixels cost time and read no better.
 const OCR_MAX_SIDE: u32 = 5000;
-/// Narrower images (a small photo of a receipt) are enlarged before OCR.
-const OCR_MIN_WIDTH: u32 = 1000;
+/// Smaller images (a small photo of a receipt) are enlarged to this before OCR, their long side.
+const OCR_LONG_SIDE: u32 = 2600;
+/// Never more than so many times: there is no more in the pixels.
+const OCR_MOST_ENLARGED: f64 = 2.2;
+/// Nobody writes on an image smaller than this.
+const OCR_NO_TEXT: u32 = 64;
 
 fn ocr_picture(file: &File, page: u32, options: &Options) -> Result<Picture> {
     let picture = match kind(file)? {
@@ -157,14 +161,17 @@ fn ocr_picture(file: &File, page: u32, options: &Options) -> Result<Picture> {
         image => {
             let picture = raster::decode(&file.filename, &file.content, image, page, options)?;
             let longest = picture.width.max(picture.height);
-            let width = if longest > OCR_MAX_SIDE {
-                (u64::from(picture.width) * u64::from(OCR_MAX_SIDE) / u64::from(longest)) as u32
-            } else if picture.width < OCR_MIN_WIDTH && longest < 2 * OCR_MIN_WIDTH && longest > 64 {
-                picture.width * 2
-            } else {
-                picture.width
-            };
-            return Ok(picture.into_grey().scaled_to_width(width.max(1)));
+            let picture = picture.into_grey();
+            if longest > OCR_MAX_SIDE {
+                let width = u64::from(picture.width) * u64::from(OCR_MAX_SIDE) / u64::from(longest);
+                return Ok(picture.scaled_to_width((width as u32).max(1)));
+            }
+            let larger = (f64::from(OCR_LONG_SIDE) / f64::from(longest)).min(OCR_MOST_ENLARGED);
+            if larger < 1.1 || longest <= OCR_NO_TEXT {
+                return Ok(picture);
+            }
+            let width = (f64::from(picture.width) * larger).round() as u32;
+            return Ok(picture.enlarged_to_width(width.max(1)));
         }
     };
     Ok(picture.into_grey())

@@ -16,7 +16,7 @@ const KNOWN: [&str; 4] = [
     "Noto Sans CJK",
     "Source Han Sans",
     "Noto Serif CJK",
-    "Droid Sans Fallback",
+    "WenQuanYi",
 ];
 
 /// A font and its number in its file.
@@ -75,6 +75,8 @@ fn find(probe: char, script: &str) -> Option<Face> {
         fonts.with_face_data(face.id, |data, index| {
             let font = skrifa::FontRef::from_index(data, index).ok()?;
             font.charmap().map(probe)?;
+            // some hold nothing else, and what they lack would be drawn as another character
+            font.charmap().map('0')?;
             let data: FontData = Arc::new(data.to_vec());
             Some((data, index))
         })?

@@ -111,6 +111,21 @@ impl Row {
     fn height(&self) -> f64 {
         self.v.1 - self.v.0
     }
+
+    /// Where its first and its last word begin; the words are in order by then.
+    fn span(&self) -> (f64, f64) {
+        match (self.items.first(), self.items.last()) {
+            (Some(first), Some(last)) => (first.u.0, last.u.0),
+            _ => (f64::MAX, f64::MIN),
+        }
+    }
+
+    /// The words that begin left of a gutter, and the others.
+    fn sides(&self, gutter: f64) -> [&[Item]; 2] {
+        let at = self.items.partition_point(|item| item.u.0 < gutter);
+        let (left, right) = self.items.split_at(at);
+        [left, right]
+    }
 }
 
 fn rows(mut items: Vec<Item>) -> Vec<Row> {
@@ -245,11 +260,15 @@ fn extend(
 ) -> (usize, Vec<(f64, f64)>) {
     let mut common = gaps[from].clone();
     let mut to = from + 1;
+    // where the leftmost and the rightmost word of these rows begin
+    let mut span = rows[from].span();
     while to < rows.len() {
         // a hole in the page ends the band
         if rows[to].v.0 - rows[to - 1].v.1 > height * 4.0 {
             break;
         }
+        let own = rows[to].span();
+        let both = (span.0.min(own.0), span.1.max(own.1));
         let next: Vec<(f64, f64)> = common
             .iter()
             .flat_map(|a| {
@@ -260,17 +279,14 @@ fn extend(
             })
             .filter(|gutter| {
                 let middle = f64::midpoint(gutter.0, gutter.1);
-                rows[from..=to]
-                    .iter()
-                    .any(|r| r.items.iter().any(|i| i.u.0 < middle))
-                    && rows[from..=to]
-                        .iter()
-                        .any(|r| r.items.iter().any(|i| i.u.0 > middle))
+                both.0 < middle && both.1 > middle
             })
             .collect();
-        let two_sided = !next.is_empty();
-        let still: Vec<(f64, f64)> = if two_sided { next } else { break };
-        common = still;
+        if next.is_empty() {
+            break;
+        }
+        span = both;
+        common = next;
         to += 1;
     }
     (to, common)
@@ -300,26 +316,15 @@ fn trim(
 /// True when the two sides are read one after the other.
 fn are_blocks(band: &[Row], gutter: f64) -> bool {
     let (mut left, mut right, mut both) = (0, 0, 0);
-    let mut drawn: Vec<(usize, bool)> = Vec::new();
     let mut thin = [0_usize; 2];
     for row in band {
-        let sides = [
-            row.items
-                .iter()
-                .filter(|i| i.u.0 < gutter)
-                .collect::<Vec<_>>(),
-            row.items
-                .iter()
-                .filter(|i| i.u.0 >= gutter)
-                .collect::<Vec<_>>(),
-        ];
+        let sides = row.sides(gutter);
         left += usize::from(!sides[0].is_empty());
         right += usize::from(!sides[1].is_empty());
         both += usize::from(!sides[0].is_empty() && !sides[1].is_empty());
         for (side, items) in sides.iter().enumerate() {
             let is_thin = items.len() == 1 || items.iter().all(|i| i.numeric);
             thin[side] += usize::from(!items.is_empty() && is_thin);
-            drawn.extend(items.iter().map(|i| (i.index, side == 1)));
         }
     }
     if left < 2 || right < 2 {
@@ -329,14 +334,37 @@ fn are_blocks(band: &[Row], gutter: f64) -> bool {
     if both * 10 <= left.min(right) * 3 {
         return true;
     }
-    drawn.sort_unstable();
-    let changes = drawn.windows(2).filter(|w| w[0].1 != w[1].1).count();
-    if changes > 1 + both / 4 {
+    if changes(band, gutter) > 1 + both / 4 {
         return false;
     }
     // labels beside their values, or columns of figures, although drawn one after the other
     let figures = thin[0] * 10 >= left * 7 || thin[1] * 10 >= right * 7;
     !(figures && both * 10 >= left.max(right) * 7)
+}
+
+/// How often the drawing of the band goes from one side to the other.
+fn changes(band: &[Row], gutter: f64) -> usize {
+    let items = || band.iter().flat_map(|row| &row.items);
+    let (Some(first), Some(last)) = (
+        items().map(|item| item.index).min(),
+        items().map(|item| item.index).max(),
+    ) else {
+        return 0;
+    };
+    let mut sides = vec![None; last - first + 1];
+    for item in items() {
+        sides[item.index - first] = Some(item.u.0 < gutter);
+    }
+    let mut drawn = sides.into_iter().flatten();
+    let Some(mut side) = drawn.next() else {
+        return 0;
+    };
+    let mut changes = 0;
+    for next in drawn {
+        changes += usize::from(next != side);
+        side = next;
+    }
+    changes
 }
 
 fn split(rows: Vec<Row>, gutter: f64) -> (Vec<Row>, Vec<Row>) {

@@ -95,7 +95,8 @@ fn read_page<'a>(
     interpret_page(page, &mut context, &mut listener);
 
     let scanned = listener.image_share >= SCAN_SHARE;
-    let mut pieces = group(&listener.glyphs, |hidden| match hidden {
+    let glyphs = std::mem::take(&mut listener.glyphs);
+    let mut pieces = group(glyphs, |hidden| match hidden {
         Hidden::No => true,
         Hidden::Mode => scanned,
         Hidden::Paint => false,

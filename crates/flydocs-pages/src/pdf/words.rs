@@ -1,6 +1,6 @@
 //! From glyphs to words: a glyph joins the word whose pen it continues.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use kurbo::Rect;
 use unicode_normalization::UnicodeNormalization;
@@ -33,6 +33,16 @@ pub(super) enum Heading {
 impl Heading {
     pub(super) const ALL: [Self; 4] = [Self::Right, Self::Down, Self::Left, Self::Up];
 
+    /// How far along the text a box reaches.
+    fn end_of(self, rect: Rect) -> f64 {
+        match self {
+            Self::Right => rect.x1,
+            Self::Down => rect.y1,
+            Self::Left => -rect.x0,
+            Self::Up => -rect.y0,
+        }
+    }
+
     fn of(glyph: &Glyph) -> Self {
         let step = glyph.end - glyph.origin;
         match (step.x.abs() >= step.y.abs(), step.x >= 0.0, step.y >= 0.0) {
@@ -45,7 +55,7 @@ impl Heading {
 }
 
 /// Groups glyphs in drawing order. `keep` says which hidden glyphs count.
-pub(super) fn group(glyphs: &[Glyph], keep: impl Fn(Hidden) -> bool) -> Vec<Piece> {
+pub(super) fn group(glyphs: Vec<Glyph>, keep: impl Fn(Hidden) -> bool) -> Vec<Piece> {
     let mut grouper = Grouper::default();
     for glyph in glyphs {
         if keep(glyph.hidden) {
@@ -59,19 +69,25 @@ pub(super) fn group(glyphs: &[Glyph], keep: impl Fn(Hidden) -> bool) -> Vec<Piec
 struct Grouper {
     done: Vec<Piece>,
     open: Vec<Glyph>,
-    /// Glyphs drawn so far and the word each went to.
-    seen: HashMap<(String, i64, i64), usize>,
+    /// Glyphs drawn so far, by text and place, and the word each went to.
+    seen: HashMap<(u64, i64, i64), usize>,
 }
 
 impl Grouper {
-    fn add(&mut self, glyph: &Glyph) {
-        let text = clean(&glyph.text);
-        if text.chars().all(char::is_whitespace) {
+    fn add(&mut self, mut glyph: Glyph) {
+        let cleaned = match clean(&glyph.text) {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        };
+        if let Some(text) = cleaned {
+            glyph.text = text;
+        }
+        if glyph.text.chars().all(char::is_whitespace) {
             self.close();
             return;
         }
         let key = (
-            text.clone(),
+            fingerprint(&glyph.text),
             (glyph.origin.x * 4.0).round() as i64,
             (glyph.origin.y * 4.0).round() as i64,
         );
@@ -84,14 +100,10 @@ impl Grouper {
             }
             return;
         }
-        if text.contains(char::is_whitespace) {
-            self.add_split(glyph, &text);
+        if glyph.text.contains(char::is_whitespace) {
+            self.add_split(&glyph);
             return;
         }
-        let glyph = Glyph {
-            text,
-            ..glyph.clone()
-        };
         if let Some(last) = self.open.last_mut() {
             if let Some(composed) = compose(last, &glyph) {
                 *last = composed;
@@ -106,7 +118,8 @@ impl Grouper {
     }
 
     /// A glyph whose text holds a space is several words: its box is shared out by characters.
-    fn add_split(&mut self, glyph: &Glyph, text: &str) {
+    fn add_split(&mut self, glyph: &Glyph) {
+        let text = glyph.text.as_str();
         let total = text.chars().count().max(1) as f64;
         let step = glyph.end - glyph.origin;
         let mut at = 0;
@@ -162,8 +175,9 @@ impl Grouper {
             .find(|g| g.origin.distance(g.end) > 1e-6)
             .map_or(Heading::Right, Heading::of);
         if rtl {
-            // whatever order they were drawn in: from right to left
-            self.open.sort_by(|a, b| b.rect.x1.total_cmp(&a.rect.x1));
+            // whatever order they were drawn in: from right to left, as the text lies on the page
+            self.open
+                .sort_by(|a, b| heading.end_of(b.rect).total_cmp(&heading.end_of(a.rect)));
         }
         let parts: Vec<&str> = self.open.iter().map(|g| g.text.as_str()).collect();
         let text: String = if rtl { logical(&parts) } else { parts.concat() };
@@ -205,11 +219,24 @@ fn continues(last: &Glyph, next: &Glyph) -> bool {
     if forward > -0.5 * size && forward < GAP * size {
         return true;
     }
+    // vowel signs are set over the middle of their letter
+    if (is_mark(&last.text) || is_mark(&next.text)) && forward.abs() < 0.9 * size {
+        return true;
+    }
     // right-to-left text whose glyphs are drawn one by one, the pen moving left
     let backward = (last.origin - next.end).dot(along);
     (last.text.contains(is_rtl) || next.text.contains(is_rtl))
         && backward > -0.5 * size
         && backward < GAP * size
+}
+
+/// Only signs that are set over or under a letter of Hebrew or Arabic.
+fn is_mark(text: &str) -> bool {
+    !text.is_empty()
+        && text.chars().all(|ch| {
+            matches!(ch, '\u{591}'..='\u{5bd}' | '\u{5bf}'..='\u{5c7}' | '\u{610}'..='\u{61a}'
+                | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{6d6}'..='\u{6ed}')
+        })
 }
 
 /// Letter and accent drawn as two glyphs over each other, in either order, become one.
@@ -274,10 +301,17 @@ fn combining(text: &str) -> Option<char> {
     })
 }
 
+/// The text as a number: equal texts have equal ones, and others hardly ever.
+fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
 /// Ligatures and presentation forms taken apart, marks that are not printed dropped.
-fn clean(text: &str) -> String {
+fn clean(text: &str) -> Cow<'_, str> {
     if text.is_ascii() && !text.bytes().any(|b| b.is_ascii_control()) {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     for ch in text.chars() {
@@ -294,5 +328,5 @@ fn clean(text: &str) -> String {
             c => out.push(c),
         }
     }
-    out
+    Cow::Owned(out)
 }

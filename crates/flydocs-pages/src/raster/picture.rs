@@ -66,13 +66,21 @@ impl Picture {
 
     /// Resampled to a width, the height following.
     pub(crate) fn scaled_to_width(self, width: u32) -> Self {
+        self.resampled(width, imageops::FilterType::Triangle)
+    }
+
+    /// Enlarged for OCR: edges of letters stay sharp.
+    pub(crate) fn enlarged_to_width(self, width: u32) -> Self {
+        self.resampled(width, imageops::FilterType::Lanczos3)
+    }
+
+    fn resampled(self, width: u32, filter: imageops::FilterType) -> Self {
         if width == self.width || self.width == 0 {
             return self;
         }
         let height = (f64::from(self.height) * f64::from(width) / f64::from(self.width))
             .round()
             .max(1.0) as u32;
-        let filter = imageops::FilterType::Triangle;
         let (from_width, from_height) = (self.width, self.height);
         let pixels = match self.pixels {
             Pixels::Grey(grey) => image::GrayImage::from_raw(from_width, from_height, grey)

@@ -33,11 +33,12 @@ fn with_font(content: &str, font: &[Vec<u8>]) -> Vec<u8> {
     assemble(&objects, "")
 }
 
-/// Helvetica whose letters a to z are said to be the Hebrew letters from alef on, and whose figures are figures.
+/// Helvetica whose letters a to y are said to be the Hebrew letters from alef on, z a vowel sign, figures figures.
 fn hebrew(content: &str) -> Vec<u8> {
-    let to_unicode = b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /H def \
+    let to_unicode =
+        b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap /CMapName /H def \
         1 begincodespacerange <00> <ff> endcodespacerange \
-        2 beginbfrange <20> <3f> <0020> <61> <7a> <05d0> endbfrange \
+        3 beginbfrange <20> <3f> <0020> <61> <79> <05d0> <7a> <7a> <05b7> endbfrange \
         endcmap CMapName currentdict /CMap defineresource pop end end";
     with_font(
         content,
@@ -93,7 +94,9 @@ fn silent_font() -> Vec<u8> {
     let mut head = words(&[1, 0, 1, 0, 0, 0, 0x5f0f, 0x3cf5, 0, 1000]);
     head.extend_from_slice(&[0; 16]);
     head.extend(words(&[0, 0, 1000, 1000, 0, 8, 2, 0, 0]));
-    let hhea = words(&[1, 0, 880, -120, 0, 1000, 0, 0, 1000, 1, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let hhea = words(&[
+        1, 0, 880, -120, 0, 1000, 0, 0, 1000, 1, 0, 0, 0, 0, 0, 0, 0, 1,
+    ]);
     let mut maxp = words(&[1, 0, 2]);
     maxp.extend_from_slice(&[0; 26]);
     let tables: [(&[u8; 4], Vec<u8>); 6] = [
@@ -136,7 +139,11 @@ async fn hebrew_drawn_from_left_to_right_is_read_from_right_to_left() {
     let seen = read(hebrew("BT /F1 20 Tf 50 200 Td (dcba 1,250.00 gfe) Tj ET")).await;
     assert_eq!(
         seen,
-        ["\u{5d4}\u{5d5}\u{5d6}", "1,250.00", "\u{5d0}\u{5d1}\u{5d2}\u{5d3}"]
+        [
+            "\u{5d4}\u{5d5}\u{5d6}",
+            "1,250.00",
+            "\u{5d0}\u{5d1}\u{5d2}\u{5d3}"
+        ]
     );
 }
 
@@ -149,6 +156,16 @@ async fn hebrew_drawn_letter_by_letter_to_the_left_is_one_word() {
         .map(|(at, letter)| format!("BT /F1 20 Tf {} 200 Td ({letter}) Tj ET ", 200 - 11 * at))
         .collect();
     assert_eq!(read(hebrew(&letters)).await, ["\u{5d0}\u{5d1}\u{5d2}"]);
+}
+
+#[tokio::test]
+async fn hebrew_on_a_page_lying_on_its_side_is_read_from_right_to_left() {
+    // the pen goes down the page, and a vowel sign (z is one here) is set over the middle of the last letter
+    let content = "0 -1 1 0 100 250 cm BT /F1 20 Tf (dcb) Tj /F1 8 Tf 38 0 Td (z) Tj /F1 20 Tf -5.8 0 Td (a) Tj ET";
+    assert_eq!(
+        read(hebrew(content)).await,
+        ["\u{5d0}\u{5b7}\u{5d1}\u{5d2}\u{5d3}"]
+    );
 }
 
 #[tokio::test]
@@ -178,7 +195,8 @@ async fn a_font_that_does_not_say_its_characters_is_read_by_its_collection() {
 #[tokio::test]
 async fn a_font_nobody_can_read_sends_the_page_to_ocr() {
     let content = "BT /F1 20 Tf 50 200 Td <0001000200030004> Tj ET 0 0 10 10 re f";
-    let file = String::from_utf8_lossy(&japanese(content, "Identity-H", None)).replace("Japan1", "Unknown");
+    let file = String::from_utf8_lossy(&japanese(content, "Identity-H", None))
+        .replace("Japan1", "Unknown");
     let pages = Pages::new(Options {
         tesseract_path: "/nowhere/tesseract".into(),
         ..Options::default()
@@ -199,7 +217,7 @@ fn has_cjk_font() -> bool {
             let name = entry.file_name().to_string_lossy().into_owned();
             if entry.path().is_dir() {
                 folders.push(entry.path());
-            } else if name.contains("CJK") || name.contains("DroidSansFallback") {
+            } else if name.contains("CJK") || name.contains("wqy-") {
                 return true;
             }
         }
@@ -220,7 +238,10 @@ async fn japanese_without_a_font_in_the_file_is_drawn_where_the_machine_has_one(
     );
     let row = row(&pages, "f.pdf", file).await;
     let never = CancellationToken::new();
-    let words = pages.words(&row, 1, None, &never).await.expect("it is read");
+    let words = pages
+        .words(&row, 1, None, &never)
+        .await
+        .expect("it is read");
     assert_eq!(words.source, WordSource::PdfText);
     let image = pages
         .image(&row, 1, ImageSize::Width(400), ImageFormat::Png, &never)

@@ -50,14 +50,23 @@ async fn a_book_is_read_page_by_page_while_the_runtime_keeps_answering() {
             count
         })
     };
-    // This runtime has one thread: it turns only if no page is read on it.
-    let mut turns = 0_u64;
+    // This runtime has one thread: it turns only if no page is read on it. A probe that comes at any moment
+    // waits for one turn at most.
+    let (mut turns, mut longest) = (0_u64, Duration::ZERO);
+    let began = Instant::now();
     while !done.is_cancelled() {
+        let turn = Instant::now();
         tokio::task::yield_now().await;
+        longest = longest.max(turn.elapsed());
         turns += 1;
     }
+    let whole = began.elapsed();
     assert_eq!(reading.await.expect("no panic"), 300 * 40 * 10);
     assert!(turns > 300, "the runtime turned {turns} times");
+    assert!(
+        longest < whole / 4,
+        "the longest turn took {longest:?} of {whole:?}"
+    );
 }
 
 #[tokio::test]
