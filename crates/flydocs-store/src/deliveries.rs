@@ -53,6 +53,11 @@ pub(crate) const GIVE_BACK: Sql = sql!(
      WHERE event_id = $1 AND attempts = $2 AND fence = $3 AND status = 'pending' AND claimed_by IS NOT NULL"
 );
 
+pub(crate) const KEEP: Sql = sql!(
+    "UPDATE webhook_deliveries SET next_attempt_at = " (after "$4") "
+     WHERE event_id = $1 AND attempts = $2 AND fence = $3 AND status = 'pending' AND claimed_by IS NOT NULL"
+);
+
 /// An attempt under way is not disturbed: it *is* what was asked for.
 pub(crate) const AGAIN: Sql = sql!(
     "UPDATE webhook_deliveries
@@ -212,6 +217,31 @@ impl<D: Dialect> SqlStore<D> {
         }
         transition.commit_quietly().await?;
         Ok(given_back)
+    }
+
+    pub(crate) async fn keep_deliveries(
+        &self,
+        tokens: &[DeliveryToken],
+        lease: Duration,
+    ) -> Result<u64> {
+        // In one order, as everybody else.
+        let mut tokens = tokens.to_vec();
+        tokens.sort_unstable_by_key(|token| token.event_id);
+        let mut transition = self.transition().await?;
+        let mut kept = 0;
+        for token in tokens {
+            let args = args![
+                token.event_id.to_string(),
+                token.attempt,
+                token.fence,
+                lease
+            ];
+            kept += transition
+                .execute("keep a webhook delivery", &KEEP, args)
+                .await?;
+        }
+        transition.commit_quietly().await?;
+        Ok(kept)
     }
 
     pub(crate) async fn redeliver(

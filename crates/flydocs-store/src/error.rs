@@ -104,6 +104,12 @@ pub enum Error {
 }
 
 impl Error {
+    /// True when the database undid the transaction because another one was in the way.
+    pub(crate) fn is_conflict(&self) -> bool {
+        matches!(self, Self::Database { source: sqlx::Error::Database(e), .. }
+            if e.code().is_some_and(|code| matches!(code.as_ref(), "40001" | "40P01")))
+    }
+
     /// True when the database could not be reached or did not answer: nothing was accepted, trying
     /// again may help.
     pub fn is_unavailable(&self) -> bool {

@@ -8,6 +8,7 @@ pub mod blob;
 mod blobs;
 pub mod change;
 pub mod claim;
+mod conflict;
 mod deliveries;
 pub mod error;
 mod extractions;

@@ -12,6 +12,7 @@ use crate::{
     claim::{
         Beat, Beaten, CancelRequested, Claimed, LegClaimed, LegToken, Requeue, Retried, Token,
     },
+    conflict::undisturbed,
     dialect::Dialect,
     error::Result,
     listing::{Counts, Filter, Listed},
@@ -48,7 +49,7 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 
     async fn submit(&self, new: NewExtraction) -> Result<Submitted> {
-        Self::submit(self, new).await
+        undisturbed(|| Self::submit(self, new.clone())).await
     }
 
     async fn get(&self, id: ExtractionId, tenant: Option<&str>) -> Result<Option<Stored>> {
@@ -89,7 +90,7 @@ impl<D: Dialect> Store for SqlStore<D> {
         id: ExtractionId,
         tenant: Option<&str>,
     ) -> Result<Option<Stored>> {
-        Self::mark_cancelled(self, id, tenant).await
+        undisturbed(|| Self::mark_cancelled(self, id, tenant)).await
     }
 
     async fn request_cancel(
@@ -97,15 +98,15 @@ impl<D: Dialect> Store for SqlStore<D> {
         id: ExtractionId,
         tenant: Option<&str>,
     ) -> Result<CancelRequested> {
-        Self::request_cancel(self, id, tenant).await
+        undisturbed(|| Self::request_cancel(self, id, tenant)).await
     }
 
     async fn retry(&self, id: ExtractionId, tenant: Option<&str>) -> Result<Retried> {
-        Self::retry(self, id, tenant).await
+        undisturbed(|| Self::retry(self, id, tenant)).await
     }
 
     async fn mark_running(&self, id: ExtractionId, worker: &str) -> Result<Claimed> {
-        Self::mark_running(self, id, worker).await
+        undisturbed(|| Self::mark_running(self, id, worker)).await
     }
 
     async fn mark_succeeded(
@@ -114,31 +115,31 @@ impl<D: Dialect> Store for SqlStore<D> {
         result: &str,
         wants_bbox: bool,
     ) -> Result<Option<Stored>> {
-        Self::mark_succeeded(self, token, result, wants_bbox).await
+        undisturbed(|| Self::mark_succeeded(self, token, result, wants_bbox)).await
     }
 
     async fn mark_failed(&self, token: &Token, error: &ExtractionError) -> Result<Option<Stored>> {
-        Self::mark_failed(self, token, error).await
+        undisturbed(|| Self::mark_failed(self, token, error)).await
     }
 
     async fn requeue_for_retry(&self, token: &Token, requeue: &Requeue) -> Result<Option<Stored>> {
-        Self::requeue_for_retry(self, token, requeue).await
+        undisturbed(|| Self::requeue_for_retry(self, token, requeue)).await
     }
 
     async fn give_back(&self, token: &Token) -> Result<Option<Stored>> {
-        Self::give_back(self, token).await
+        undisturbed(|| Self::give_back(self, token)).await
     }
 
     async fn settle_cancelled(&self, token: &Token) -> Result<Option<Stored>> {
-        Self::settle_cancelled(self, token).await
+        undisturbed(|| Self::settle_cancelled(self, token)).await
     }
 
     async fn heartbeat(&self, beats: &[Beat]) -> Result<Vec<Beaten>> {
-        Self::heartbeat(self, beats).await
+        undisturbed(|| Self::heartbeat(self, beats)).await
     }
 
     async fn start_bbox_refinement(&self, id: ExtractionId) -> Result<Option<Stored>> {
-        Self::start_bbox_refinement(self, id).await
+        undisturbed(|| Self::start_bbox_refinement(self, id)).await
     }
 
     async fn mark_bbox_refinement_running(
@@ -146,7 +147,7 @@ impl<D: Dialect> Store for SqlStore<D> {
         id: ExtractionId,
         worker: &str,
     ) -> Result<LegClaimed> {
-        Self::mark_bbox_refinement_running(self, id, worker).await
+        undisturbed(|| Self::mark_bbox_refinement_running(self, id, worker)).await
     }
 
     async fn mark_bbox_refinement_succeeded(
@@ -154,7 +155,7 @@ impl<D: Dialect> Store for SqlStore<D> {
         token: &LegToken,
         result: &str,
     ) -> Result<Option<Stored>> {
-        Self::mark_bbox_refinement_succeeded(self, token, result).await
+        undisturbed(|| Self::mark_bbox_refinement_succeeded(self, token, result)).await
     }
 
     async fn mark_bbox_refinement_failed(
@@ -162,7 +163,7 @@ impl<D: Dialect> Store for SqlStore<D> {
         token: &LegToken,
         error: &ExtractionError,
     ) -> Result<Option<Stored>> {
-        Self::mark_bbox_refinement_failed(self, token, error).await
+        undisturbed(|| Self::mark_bbox_refinement_failed(self, token, error)).await
     }
 
     async fn requeue_bbox_refinement(
@@ -170,7 +171,7 @@ impl<D: Dialect> Store for SqlStore<D> {
         token: &LegToken,
         requeue: &Requeue,
     ) -> Result<Option<Stored>> {
-        Self::requeue_bbox_refinement(self, token, requeue).await
+        undisturbed(|| Self::requeue_bbox_refinement(self, token, requeue)).await
     }
 
     async fn requeue_pending_bbox_refinement(
@@ -178,11 +179,11 @@ impl<D: Dialect> Store for SqlStore<D> {
         id: ExtractionId,
         requeue: &Requeue,
     ) -> Result<Option<Stored>> {
-        Self::requeue_pending_bbox_refinement(self, id, requeue).await
+        undisturbed(|| Self::requeue_pending_bbox_refinement(self, id, requeue)).await
     }
 
     async fn give_back_bbox_refinement(&self, token: &LegToken) -> Result<Option<Stored>> {
-        Self::give_back_bbox_refinement(self, token).await
+        undisturbed(|| Self::give_back_bbox_refinement(self, token)).await
     }
 
     async fn register_worker(&self, name: &str) -> Result<WorkerLiveness> {
@@ -190,7 +191,7 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 
     async fn sweep_workers(&self) -> Result<Vec<String>> {
-        self.db.bury_dead_workers(None).await
+        undisturbed(|| self.db.bury_dead_workers(None)).await
     }
 
     async fn workers(&self) -> Result<Vec<Worker>> {
@@ -207,11 +208,11 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 
     async fn reannounce(&self, orphan: &Orphan) -> Result<Reannounced> {
-        Self::reannounce(self, orphan).await
+        undisturbed(|| Self::reannounce(self, orphan)).await
     }
 
     async fn reclaim(&self, id: ExtractionId) -> Result<Option<Stored>> {
-        Self::reclaim(self, id).await
+        undisturbed(|| Self::reclaim(self, id)).await
     }
 
     async fn counts(&self) -> Result<Counts> {
@@ -219,7 +220,7 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 
     async fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<Vec<DueDelivery>> {
-        Self::claim_deliveries(self, claim).await
+        undisturbed(|| Self::claim_deliveries(self, claim)).await
     }
 
     async fn settle_delivery(
@@ -228,15 +229,19 @@ impl<D: Dialect> Store for SqlStore<D> {
         report: &AttemptReport,
         after: AfterAttempt,
     ) -> Result<bool> {
-        Self::settle_delivery(self, token, report, after).await
+        undisturbed(|| Self::settle_delivery(self, token, report, after)).await
+    }
+
+    async fn keep_deliveries(&self, tokens: &[DeliveryToken], lease: Duration) -> Result<u64> {
+        undisturbed(|| Self::keep_deliveries(self, tokens, lease)).await
     }
 
     async fn give_back_deliveries(&self, tokens: &[DeliveryToken]) -> Result<u64> {
-        Self::give_back_deliveries(self, tokens).await
+        undisturbed(|| Self::give_back_deliveries(self, tokens)).await
     }
 
     async fn redeliver(&self, event_id: Uuid, tenant: Option<&str>) -> Result<Option<Delivery>> {
-        Self::redeliver(self, event_id, tenant).await
+        undisturbed(|| Self::redeliver(self, event_id, tenant)).await
     }
 
     async fn deliveries(
@@ -260,6 +265,6 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 
     async fn retain(&self, batch: u32) -> Result<Retained> {
-        Self::retain(self, batch).await
+        undisturbed(|| Self::retain(self, batch)).await
     }
 }

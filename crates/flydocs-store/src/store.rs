@@ -218,6 +218,13 @@ pub trait Store: Send + Sync + Debug {
         after: AfterAttempt,
     ) -> Result<bool>;
 
+    /// Makes the leases of claimed deliveries last from now on; returns how many were still held.
+    async fn keep_deliveries(
+        &self,
+        tokens: &[DeliveryToken],
+        lease: std::time::Duration,
+    ) -> Result<u64>;
+
     /// Puts claimed deliveries back without an attempt (shutdown); returns how many.
     async fn give_back_deliveries(&self, tokens: &[DeliveryToken]) -> Result<u64>;
 

@@ -76,6 +76,9 @@ pub struct WebhookOptions {
     pub per_receiver: usize,
     /// How often to look for new deliveries.
     pub poll: Duration,
+    /// How long a delivery under way is kept from others without a word of its deliverer, who says it every third
+    /// of that.
+    pub lease: Duration,
 }
 
 impl Default for WebhookOptions {
@@ -90,6 +93,7 @@ impl Default for WebhookOptions {
             concurrency: 64,
             per_receiver: 8,
             poll: Duration::from_secs(1),
+            lease: Duration::from_secs(30),
         }
     }
 }

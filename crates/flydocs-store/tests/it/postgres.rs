@@ -22,30 +22,16 @@ conformance!(
 );
 
 /// The statements of the operators' page, as they stand there.
-mod recipes {
-    pub(super) const STUCK_RUNNING: &str = "\
-SELECT id, started_at, attempts FROM extractions
-WHERE status='running'
-  AND started_at < now() - INTERVAL '21 minutes'
-ORDER BY started_at;";
-
-    pub(super) const QUEUED_WITHOUT_EVENT: &str = "\
-SELECT id, submitted_at FROM extractions
-WHERE status='queued'
-  AND COALESCE(started_at, submitted_at) < now() - INTERVAL '10 minutes'
-ORDER BY submitted_at;";
-
-    pub(super) const WAITING_FOR_BBOX: &str = "\
-SELECT id, started_at FROM extractions
-WHERE status='succeeded'
-  AND post_processing->'bbox_refinement'->>'status' = 'pending'
-  AND post_processing->'bbox_refinement'->>'started_at' IS NULL
-  AND started_at < now() - INTERVAL '22 minutes';";
-
-    pub(super) const FORCE_RECLAIM: &str = "\
-UPDATE extractions
-SET started_at = now() - INTERVAL '24 hours'
-WHERE id = '<extraction-id>' AND status='running';";
+fn recipes() -> [&'static str; 4] {
+    const PAGE: &str = include_str!("../../../../docs/concurrency.md");
+    let recipes: Vec<&str> = PAGE
+        .split("```sql\n")
+        .skip(1)
+        .map(|rest| rest.split("```").next().unwrap())
+        .collect();
+    recipes
+        .try_into()
+        .expect("four recipes: running, queued, waiting for boxes, and one that changes something")
 }
 
 #[tokio::test]
@@ -74,11 +60,13 @@ async fn the_operators_recipes_run_as_they_stand() {
         .unwrap();
     let refining = with_pending_leg(&*store).await;
     claim_leg(&*store, refining, "b").await;
-    for recipe in [
-        recipes::STUCK_RUNNING,
-        recipes::QUEUED_WITHOUT_EVENT,
-        recipes::WAITING_FOR_BBOX,
-    ] {
+    let [
+        stuck_running,
+        queued_without_event,
+        waiting_for_bbox,
+        force_reclaim,
+    ] = recipes();
+    for recipe in [stuck_running, queued_without_event, waiting_for_bbox] {
         assert!(
             place.rows(recipe).await.is_empty(),
             "nothing is stuck yet: {recipe}"
@@ -91,12 +79,9 @@ async fn the_operators_recipes_run_as_they_stand() {
     for id in [pending, requeued, refining] {
         place.backdate(id, "started_at", minutes(22)).await;
     }
-    assert_eq!(place.rows(recipes::STUCK_RUNNING).await, [running]);
-    assert_eq!(
-        place.rows(recipes::QUEUED_WITHOUT_EVENT).await,
-        [queued, retrying]
-    );
-    let mut waiting = place.rows(recipes::WAITING_FOR_BBOX).await;
+    assert_eq!(place.rows(stuck_running).await, [running]);
+    assert_eq!(place.rows(queued_without_event).await, [queued, retrying]);
+    let mut waiting = place.rows(waiting_for_bbox).await;
     waiting.sort();
     assert_eq!(waiting, [pending, requeued]);
 
@@ -106,7 +91,7 @@ async fn the_operators_recipes_run_as_they_stand() {
         store.mark_running(fresh, "x").await.unwrap(),
         Claimed::Held
     ));
-    let reclaim = recipes::FORCE_RECLAIM.replace("<extraction-id>", &fresh.to_string());
+    let reclaim = force_reclaim.replace("<extraction-id>", &fresh.to_string());
     assert_eq!(place.execute("", &reclaim).await, 1);
     let lost = store.orphans(OrphanClass::Running, None, 10).await.unwrap();
     assert_eq!(
@@ -302,4 +287,58 @@ async fn store_and_bus_share_one_database() {
         flydocs_bus::Options::default(),
     );
     the_store_and_the_bus_go_round(&place, place.open().await, Arc::new(bus)).await;
+}
+
+/// Fails the next so many changes of a table as a deadlock does; the sequence is not undone with the transaction.
+async fn disturb(place: &Place, table: &str, code: &str, times: u32) {
+    for statement in [
+        "DROP SEQUENCE IF EXISTS disturbances CASCADE".to_owned(),
+        "CREATE SEQUENCE disturbances".to_owned(),
+        format!(
+            "CREATE OR REPLACE FUNCTION disturb() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+               IF nextval('disturbances') <= {times} THEN RAISE EXCEPTION 'in the way' USING ERRCODE = '{code}'; END IF;
+               RETURN NEW; END $$"
+        ),
+        format!(
+            "CREATE OR REPLACE TRIGGER disturb BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION disturb()"
+        ),
+    ] {
+        place.execute("", &statement).await;
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_the_database_undoes_is_done_again() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    for code in ["40001", "40P01"] {
+        disturb(&place, "extractions", code, 2).await;
+        let id = submit(&*store).await;
+        disturb(&place, "extractions", code, 2).await;
+        let token = claim(&*store, id, "w").await.token;
+        disturb(&place, "bus.outbox", code, 2).await;
+        let row = store
+            .mark_succeeded(&token, &result(id, "kept"), false)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(row.extraction.status, Status::Succeeded);
+        assert_eq!(row.extraction.attempts, 1, "{code}: each was done once");
+        for table in ["extractions", "bus.outbox"] {
+            place
+                .execute("", &format!("DROP TRIGGER IF EXISTS disturb ON {table}"))
+                .await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_transaction_that_is_always_undone_ends_as_an_error() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let id = submit(&*store).await;
+    disturb(&place, "extractions", "40P01", 1000).await;
+    let error = store.mark_running(id, "w").await.unwrap_err();
+    assert!(error.to_string().contains("claim an extraction"), "{error}");
+    assert_eq!(place.number("SELECT last_value FROM disturbances").await, 6);
 }

@@ -8,22 +8,23 @@ mod policy;
 mod post;
 mod signature;
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use flydocs_store::{AfterAttempt, DeliveryClaim, DeliveryToken, DueDelivery, webhook::receiver};
+use parking_lot::Mutex;
 use tokio::{
     task::JoinSet,
-    time::{sleep, timeout},
+    time::{MissedTickBehavior, interval, sleep, timeout},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::{debug, info, warn};
 
 pub use self::guard::{Refused, check_callback};
 use self::post::Poster;
 use crate::{error::Result, measure, options::Options, ports::Services};
-
-/// What a lease has on top of the time a receiver may take.
-const LEASE_MARGIN: Duration = Duration::from_mins(1);
 
 /// Delivers webhooks.
 #[derive(Debug)]
@@ -37,6 +38,8 @@ pub struct Deliverer {
 #[derive(Debug, Default)]
 struct Flights {
     running: JoinSet<DeliveryToken>,
+    /// Those whose leases are kept.
+    kept: Arc<Mutex<HashSet<DeliveryToken>>>,
     /// By token: the receiver.
     receivers: HashMap<DeliveryToken, String>,
 }
@@ -55,6 +58,7 @@ impl Deliverer {
     /// Delivers until `shutdown` fires, then gives what is under way its grace and the rest back.
     pub async fn run(self, shutdown: CancellationToken) -> Result<()> {
         let mut flights = Flights::default();
+        let _leases = AbortOnDropHandle::new(tokio::spawn(self.keep_leases(&flights)));
         while !shutdown.is_cancelled() {
             let found = self.start_due(&mut flights).await;
             if found {
@@ -84,7 +88,7 @@ impl Deliverer {
         let claim = DeliveryClaim {
             worker: self.options.name.clone(),
             limit: u32::try_from(free).unwrap_or(u32::MAX),
-            lease: webhooks.timeout + LEASE_MARGIN,
+            lease: webhooks.lease,
             except_receivers: flights.full(webhooks.per_receiver),
         };
         let due = match self.services.store.claim_deliveries(&claim).await {
@@ -121,12 +125,38 @@ impl Deliverer {
     fn start(&self, flights: &mut Flights, delivery: DueDelivery) {
         let token = delivery.token;
         flights.receivers.insert(token, receiver(&delivery.url));
+        flights.kept.lock().insert(token);
         let (services, options) = (self.services.clone(), self.options.clone());
         let poster = Arc::clone(&self.poster);
         flights.running.spawn(async move {
             deliver(&services, &options, &poster, &delivery).await;
             token
         });
+    }
+
+    /// Keeps the leases of what is under way, for ever; stop it by dropping it. When its process dies, others have
+    /// the deliveries as soon as their leases are over.
+    fn keep_leases(&self, flights: &Flights) -> impl Future<Output = ()> + Send + 'static {
+        let (store, kept) = (Arc::clone(&self.services.store), Arc::clone(&flights.kept));
+        let lease = self.options.webhooks.lease;
+        async move {
+            let mut ticks = interval(lease / 3);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                ticks.tick().await;
+                let tokens: Vec<DeliveryToken> = kept.lock().iter().copied().collect();
+                if tokens.is_empty() {
+                    continue;
+                }
+                // An attempt whose lease was lost goes on: whoever settles first has settled it.
+                if let Err(error) = store.keep_deliveries(&tokens, lease).await {
+                    warn!(
+                        error = &error as &dyn std::error::Error,
+                        "the leases of webhooks under way could not be renewed"
+                    );
+                }
+            }
+        }
     }
 
     /// Waits until it is worth looking again.
@@ -159,9 +189,13 @@ impl Flights {
         match token {
             Ok(token) => {
                 self.receivers.remove(&token);
+                self.kept.lock().remove(&token);
             }
             // Which one is not known: its slot stays taken until the others are through.
-            Err(_panicked) if self.running.is_empty() => self.receivers.clear(),
+            Err(_panicked) if self.running.is_empty() => {
+                self.receivers.clear();
+                self.kept.lock().clear();
+            }
             Err(_panicked) => {}
         }
         Some(())

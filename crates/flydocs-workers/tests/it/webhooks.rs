@@ -291,3 +291,54 @@ async fn a_worker_process_delivers_what_its_extractions_announce() {
     assert_eq!(body["extraction"]["status"], "succeeded");
     assert_eq!(body["result"]["pipeline"]["model"], "scripted");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_under_way_is_nobody_elses_however_long_the_receiver_takes() {
+    let house = leased(Duration::from_millis(300)).await;
+    let receiver = MockServer::start().await;
+    Mock::given(method("POST"))
+        .respond_with(answers(200).set_delay(Duration::from_millis(1500)))
+        .mount(&receiver)
+        .await;
+    let one = deliverer(&house, Names::default()).await;
+    let other = deliverer(&house, Names::default()).await;
+    let id = finished(&house, &format!("{}/hook", receiver.uri())).await;
+    let delivery = until(&house, id, |d| d.status == DeliveryStatus::Delivered).await;
+    one.stop().await;
+    other.stop().await;
+    assert_eq!(delivery.attempts, 1);
+    assert_eq!(receiver.received_requests().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_webhook_of_a_killed_deliverer_is_sent_by_another_when_its_lease_is_over() {
+    let house = leased(Duration::from_millis(300)).await;
+    let receiver = MockServer::start().await;
+    Mock::given(method("POST"))
+        .respond_with(answers(200).set_delay(Duration::from_mins(1)))
+        .up_to_n_times(1)
+        .mount(&receiver)
+        .await;
+    Mock::given(method("POST"))
+        .respond_with(answers(200))
+        .mount(&receiver)
+        .await;
+    let victim = deliverer(&house, Names::default()).await;
+    let id = finished(&house, &format!("{}/hook", receiver.uri())).await;
+    until(&house, id, |d| d.attempts == 1).await;
+    victim.kill().await;
+    let other = deliverer(&house, Names::default()).await;
+    let delivery = until(&house, id, |d| d.status == DeliveryStatus::Delivered).await;
+    other.stop().await;
+    assert_eq!(delivery.attempts, 2);
+}
+
+/// With a lease shorter than any receiver takes.
+async fn leased(lease: Duration) -> House {
+    House::with(|_, options| {
+        options.webhooks.allow_private = true;
+        options.webhooks.poll = Duration::from_millis(50);
+        options.webhooks.lease = lease;
+    })
+    .await
+}

@@ -88,6 +88,7 @@ macro_rules! conformance {
                 each_webhook_event_writes_its_delivery,
                 a_delivery_is_claimed_by_one_worker,
                 a_lost_delivery_cannot_be_settled,
+                a_kept_delivery_stays_with_its_deliverer_and_a_lost_one_is_not_kept,
                 a_retried_delivery_is_due_after_its_delay,
                 a_full_receiver_is_left_alone,
                 a_delivery_can_be_given_back,

@@ -176,6 +176,33 @@ pub(crate) async fn a_lost_delivery_cannot_be_settled(place: &Place) {
     assert!(!again.unwrap(), "settled once");
 }
 
+pub(crate) async fn a_kept_delivery_stays_with_its_deliverer_and_a_lost_one_is_not_kept(
+    place: &Place,
+) {
+    let store = place.open().await;
+    succeed(&*store, URL).await;
+    let old = take(&*store, &[]).await.remove(0).token;
+    let lapse = || {
+        place.execute(
+            "UPDATE webhook_deliveries SET next_attempt_at = '2020-01-01T00:00:00.000Z'",
+            "UPDATE webhook_deliveries SET next_attempt_at = '2020-01-01T00:00:00Z'",
+        )
+    };
+    let lease = Duration::from_mins(1);
+    lapse().await;
+    assert_eq!(store.keep_deliveries(&[old], lease).await.unwrap(), 1);
+    assert!(take(&*store, &[]).await.is_empty(), "kept in time");
+    lapse().await;
+    let new = take(&*store, &[]).await.remove(0).token;
+    assert_eq!(store.keep_deliveries(&[old], lease).await.unwrap(), 0);
+    assert_eq!(store.keep_deliveries(&[old, new], lease).await.unwrap(), 1);
+    let settled = store
+        .settle_delivery(&new, &report(200), AfterAttempt::Delivered)
+        .await;
+    assert!(settled.unwrap());
+    assert_eq!(store.keep_deliveries(&[new], lease).await.unwrap(), 0);
+}
+
 pub(crate) async fn a_retried_delivery_is_due_after_its_delay(place: &Place) {
     let store = place.open().await;
     let id = succeed(&*store, URL).await;
