@@ -118,6 +118,8 @@ pub(super) struct Facts {
     pub(super) ended: Vec<Ended>,
     /// Worker sessions that the database counts as dead, and since when.
     pub(super) buried: HashMap<String, f64>,
+    /// When the database was away.
+    pub(super) outages: Vec<(f64, f64)>,
     /// After so many seconds without a word a claim is lost.
     pub(super) silence: f64,
 }
@@ -170,8 +172,15 @@ pub(super) struct Finding {
 struct Story {
     /// Claims, of the run or of the leg, whose worker did not settle them.
     lost_claims: i64,
-    /// From the death of a worker to the next claim of what it had.
-    recoveries: Vec<f64>,
+    recoveries: Vec<Recovery>,
+}
+
+/// From the death of a worker to the next claim of what it had.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Recovery {
+    pub(super) seconds: f64,
+    /// The database was away meanwhile.
+    pub(super) over_outage: bool,
 }
 
 /// Who has the row, by the log.
@@ -182,14 +191,14 @@ struct Holder {
     at: f64,
 }
 
-/// Every broken promise, and every recovery in seconds.
-pub(super) fn audit(facts: &Facts) -> (Vec<Finding>, Vec<f64>) {
+/// Every broken promise, and every recovery, the quickest first.
+pub(super) fn audit(facts: &Facts) -> (Vec<Finding>, Vec<Recovery>) {
     let mut auditor = Auditor {
         facts,
         findings: Vec::new(),
     };
     let mut recoveries = auditor.everything();
-    recoveries.sort_by(f64::total_cmp);
+    recoveries.sort_by(|one, other| one.seconds.total_cmp(&other.seconds));
     auditor.findings.sort_by_key(|finding| finding.broken);
     (auditor.findings, recoveries)
 }
@@ -208,7 +217,7 @@ impl Auditor<'_> {
         });
     }
 
-    fn everything(&mut self) -> Vec<f64> {
+    fn everything(&mut self) -> Vec<Recovery> {
         let facts = self.facts;
         let mut moments: BTreeMap<&str, Vec<&Moment>> = BTreeMap::new();
         for moment in &facts.moments {
@@ -314,7 +323,14 @@ impl Auditor<'_> {
                     if let Some(death) = death_of(self.facts, &held)
                         && death <= moment.at
                     {
-                        story.recoveries.push(moment.at - death);
+                        story.recoveries.push(Recovery {
+                            seconds: moment.at - death,
+                            over_outage: self
+                                .facts
+                                .outages
+                                .iter()
+                                .any(|(from, to)| *from <= moment.at && death <= *to),
+                        });
                     }
                     if let Some(why) = self.not_lost(&held, moment.at) {
                         self.found(Broken::Twice, &row.id, why);

@@ -1,7 +1,8 @@
 //! The audit is shown a run in order and then the same run doctored: each lie must be found, under its name.
 
 use super::audit::{
-    Broken, Ended, Event, Facts, Hook, Moment, Owed, Received, Row, Submission, Wanted, audit,
+    Broken, Ended, Event, Facts, Hook, Moment, Owed, Received, Recovery, Row, Submission, Wanted,
+    audit,
 };
 
 const W1: &str = "worker@host:101-aaaa";
@@ -52,6 +53,13 @@ fn received(event_id: &str, accepted: bool) -> Received {
         event_id: event_id.to_owned(),
         body: format!("body of {event_id}"),
         accepted,
+    }
+}
+
+fn recovery(seconds: f64, over_outage: bool) -> Recovery {
+    Recovery {
+        seconds,
+        over_outage,
     }
 }
 
@@ -152,7 +160,11 @@ fn in_order() -> Facts {
 fn a_run_in_order_has_no_findings_and_one_recovery() {
     let (findings, recoveries) = audit(&in_order());
     assert_eq!(findings, []);
-    assert_eq!(recoveries, [2.5]);
+    assert_eq!(recoveries, [recovery(2.5, false)]);
+
+    let mut facts = in_order();
+    facts.outages.push((11.0, 13.0));
+    assert_eq!(audit(&facts).1, [recovery(2.5, true)]);
 }
 
 /// A lie and what it is called.
@@ -385,5 +397,5 @@ fn a_killer_may_end_with_its_workers_lost_and_a_good_document_only_when_each_cla
     facts.received.retain(|received| received.event_id == "e3");
     let (findings, recoveries) = audit(&facts);
     assert_eq!(findings, []);
-    assert_eq!(recoveries, [2.0, 3.0]);
+    assert_eq!(recoveries, [recovery(2.0, false), recovery(3.0, false)]);
 }

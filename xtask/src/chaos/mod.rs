@@ -6,6 +6,7 @@ mod audit;
 #[cfg(test)]
 mod audit_tests;
 mod callers;
+mod drain;
 mod facts;
 mod fleet;
 mod paper;
@@ -27,7 +28,7 @@ use clap::Parser as _;
 use tokio::time::{Instant, sleep};
 
 use self::{
-    audit::{Broken, Ended, Facts, Finding, audit},
+    audit::{Broken, Ended, Facts, Finding, Recovery, audit},
     callers::Callers,
     facts::{Database, Open},
     fleet::{Death, Fleet},
@@ -63,6 +64,9 @@ pub(crate) fn run(root: &Path, args: &[String]) -> Result<()> {
         .block_on(async {
             if plan.throughput {
                 throughput::measure(&plan, &binary).await
+            } else if plan.drain {
+                let folder = tempfile::tempdir()?;
+                drain::measure(&plan, &binary, folder.path()).await
             } else {
                 storm(&plan, &binary).await
             }
@@ -198,6 +202,7 @@ async fn storm(plan: &Plan, binary: &Path) -> Result<()> {
                 at: death.at,
             })
             .collect(),
+        outages: harm.outages.clone(),
         silence: SILENCE,
         ..Facts::default()
     };
@@ -255,7 +260,7 @@ fn summary(
     early: usize,
     open: Open,
     took: Duration,
-    recoveries: &[f64],
+    recoveries: &[Recovery],
     findings: &[Finding],
 ) -> Vec<String> {
     let rows = |status: &str| facts.rows.iter().filter(|row| row.status == status).count();
@@ -296,13 +301,8 @@ fn summary(
             open.events,
             open.webhooks
         ),
-        format!(
-            "  recovery    {} claims of killed workers taken over; p50 {}, p95 {}, max {}",
-            recoveries.len(),
-            percentile(recoveries, 0.5),
-            percentile(recoveries, 0.95),
-            percentile(recoveries, 1.0),
-        ),
+        recovery_line("recovery   ", recoveries.iter().filter(|r| !r.over_outage)),
+        recovery_line("  (restart)", recoveries.iter().filter(|r| r.over_outage)),
     ];
     let counts: Vec<String> = Broken::ALL
         .iter()
@@ -321,6 +321,18 @@ fn summary(
         ));
     }
     lines
+}
+
+/// From kill -9 to the next claim; over a restart of the database its absence counts too.
+fn recovery_line<'r>(name: &str, recoveries: impl Iterator<Item = &'r Recovery>) -> String {
+    let seconds: Vec<f64> = recoveries.map(|recovery| recovery.seconds).collect();
+    format!(
+        "  {name} {} claims of killed workers taken over; p50 {}, p95 {}, max {}",
+        seconds.len(),
+        percentile(&seconds, 0.5),
+        percentile(&seconds, 0.95),
+        percentile(&seconds, 1.0),
+    )
 }
 
 /// Of sorted seconds.

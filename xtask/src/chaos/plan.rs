@@ -44,6 +44,9 @@ pub(super) struct Plan {
     /// Measure 400 one-second extractions instead, and kill nobody
     #[arg(long)]
     pub throughput: bool,
+    /// Measure how long a drain pass holds its lock over 10 000 events instead
+    #[arg(long)]
+    pub drain: bool,
     /// Keep logs and database files
     #[arg(long)]
     pub keep: bool,

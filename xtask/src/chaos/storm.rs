@@ -7,7 +7,7 @@ use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
 use tokio::time::{Instant, sleep_until};
 
 use super::{
-    fleet::{Fleet, between},
+    fleet::{Fleet, between, now},
     plan::Plan,
     servers::Servers,
 };
@@ -22,6 +22,8 @@ pub(super) struct Harm {
     sessions: i64,
     restarts: Vec<&'static str>,
     brokers: Vec<&'static str>,
+    /// When the database was away.
+    pub(super) outages: Vec<(f64, f64)>,
 }
 
 impl Harm {
@@ -38,12 +40,13 @@ impl Harm {
         }
         write!(
             line,
-            "), {} SIGTERM, {} LISTEN and {} other sessions ended, {} restarts of the database ({})",
+            "), {} SIGTERM, {} LISTEN and {} other sessions ended, {} restarts of the database ({}), away {:.1} s",
             self.ended,
             self.listeners,
             self.sessions,
             self.restarts.len(),
-            self.restarts.join(", ")
+            self.restarts.join(", "),
+            self.outages.iter().map(|(from, to)| to - from).sum::<f64>(),
         )
         .unwrap_or_default();
         for broker in &self.brokers {
@@ -70,7 +73,7 @@ pub(super) async fn rage(
     );
     (harm.killed, harm.ended) = kills;
     (harm.listeners, harm.sessions) = sessions;
-    harm.restarts = restarts?;
+    (harm.restarts, harm.outages) = restarts?;
     harm.brokers = brokers?;
     Ok(harm)
 }
@@ -113,35 +116,33 @@ async fn end_sessions(seed: u64, servers: &Servers, end: Instant) -> (i64, i64) 
     (listeners, others)
 }
 
-/// Twice, at a quarter and at a half.
-async fn hurt_broker(
-    servers: &Servers,
-    begin: Instant,
-    end: Instant,
-) -> Result<Vec<&'static str>> {
-    let mut done = Vec::new();
-    for part in [1, 2] {
-        sleep_until(begin + (end - begin) * part / 4).await;
-        done.extend(servers.hurt_broker().await?);
-    }
-    Ok(done)
-}
-
 /// Twice, at a third and at two thirds: once as a crash, once in order.
 async fn restart(
     plan: &Plan,
     servers: &Servers,
     begin: Instant,
     end: Instant,
-) -> Result<Vec<&'static str>> {
-    let mut done = Vec::new();
+) -> Result<(Vec<&'static str>, Vec<(f64, f64)>)> {
+    let (mut done, mut outages) = (Vec::new(), Vec::new());
     if !servers.can_restart() {
-        return Ok(done);
+        return Ok((done, outages));
     }
     for (part, as_a_crash) in [(1, plan.seed % 2 == 1), (2, plan.seed % 2 == 0)] {
         sleep_until(begin + (end - begin) * part / 3).await;
+        let from = now();
         servers.restart(as_a_crash).await?;
+        outages.push((from, now()));
         done.push(if as_a_crash { "crash" } else { "in order" });
+    }
+    Ok((done, outages))
+}
+
+/// Twice, at a quarter and at a half.
+async fn hurt_broker(servers: &Servers, begin: Instant, end: Instant) -> Result<Vec<&'static str>> {
+    let mut done = Vec::new();
+    for part in [1, 2] {
+        sleep_until(begin + (end - begin) * part / 4).await;
+        done.extend(servers.hurt_broker().await?);
     }
     Ok(done)
 }
