@@ -83,6 +83,12 @@ pub(crate) enum Command {
     Cancel(IdArgs),
     /// Show what a file is made of: pages, words, boxes
     Inspect(InspectArgs),
+    /// Help with types files
+    Types {
+        /// What to do.
+        #[command(subcommand)]
+        action: TypesAction,
+    },
     /// Explain an error code
     Explain {
         /// The code, such as encrypted_pdf; without one, all are listed
@@ -129,7 +135,8 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Show how each document was read: stages, times, remarks
+    /// Show how each document was read: stages and times; for each field its label, the candidates
+    /// with their scores, and why one won
     #[arg(long)]
     pub explain: bool,
 
@@ -297,6 +304,25 @@ pub(crate) struct InspectArgs {
     /// How to print
     #[arg(short, long, value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub output: Format,
+}
+
+/// `types`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TypesAction {
+    /// Propose a types file from documents: names, types and formats of what is labelled on them, to be edited
+    Infer(InferArgs),
+}
+
+/// `types infer`.
+#[derive(Debug, Args)]
+pub(crate) struct InferArgs {
+    /// Examples of the documents; those of one kind become one type
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+
+    /// Write the types file here instead of to stdout
+    #[arg(long, value_name = "TYPES")]
+    pub out: Option<PathBuf>,
 }
 
 /// `config`.

@@ -14,7 +14,12 @@ const KEYS: &[&str] = &["intention", "document_types", "rules", "options"];
 pub(crate) fn read(path: &Path, say: Say) -> Result<ExtractRequest, Failure> {
     let text =
         std::fs::read(path).map_err(|error| Failure::unreadable(path, &error).exit(Exit::Usage))?;
-    let mut request = parse(&text).map_err(|faults| {
+    check(path, &text, say)
+}
+
+/// The same for what stands in a file of this name.
+pub(crate) fn check(path: &Path, text: &[u8], say: Say) -> Result<ExtractRequest, Failure> {
+    let mut request = parse(text).map_err(|faults| {
         let sentence = match faults.len() {
             1 => format!("{} does not fit", path.display()),
             n => format!("{} does not fit in {n} places", path.display()),

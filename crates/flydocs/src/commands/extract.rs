@@ -5,9 +5,10 @@ use std::{path::PathBuf, sync::Arc};
 
 use bytes::Bytes;
 use flydocs_contract::{ErrorCode, ExtractRequest, ExtractionResult};
-use flydocs_pages::Source;
-use flydocs_pipeline::{Input, InputFile, Mode, Pipeline, Silent};
+use flydocs_pages::{Reader, Source};
+use flydocs_pipeline::{EngineSource, Input, InputFile, Mode, Silent};
 use futures::{StreamExt, stream};
+use serde::Serialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -17,12 +18,12 @@ use crate::{
     exit::Exit,
     failure::Failure,
     output::{
-        Out, Paint, Say, progress,
+        Out, Paint, Say, explanation, progress,
         result::{Look, render},
         rows::{Lean, pad},
         streams,
     },
-    roles::{self, shutdown},
+    roles::{self, Testimony, Witness, shutdown},
     settings::Settings,
     types_file,
 };
@@ -30,8 +31,13 @@ use crate::{
 /// Runs the batch.
 pub(super) async fn run(args: ExtractArgs, settings: Settings, say: Say, mut out: Out) -> Outcome {
     let request = Arc::new(types_file::read(&args.types, say)?);
-    let pipeline = roles::pipeline(&settings);
-    roles::known_model(&settings, &request)?;
+    let desk = Arc::new(Desk {
+        reader: roles::reader(&settings),
+        settings,
+        request,
+        explain: args.explain,
+    });
+    roles::known_model(&desk.settings, &desk.request)?;
     let places = args
         .out
         .as_deref()
@@ -44,13 +50,8 @@ pub(super) async fn run(args: ExtractArgs, settings: Settings, say: Say, mut out
     );
     let bar = progress::bar(args.files.len(), say);
     let runs = args.files.iter().enumerate().map(|(i, path)| {
-        let (path, request, pipeline, cancel) = (
-            path.clone(),
-            Arc::clone(&request),
-            pipeline.clone(),
-            cancel.clone(),
-        );
-        async move { (i, one(path, &request, &pipeline, &cancel).await) }
+        let (path, desk, cancel) = (path.clone(), Arc::clone(&desk), cancel.clone());
+        async move { (i, one(path, &desk, &cancel).await) }
     });
     // results come in the order of the command line, whichever is done first
     let mut results = stream::iter(runs).buffered(jobs);
@@ -97,12 +98,34 @@ pub(super) async fn run(args: ExtractArgs, settings: Settings, say: Say, mut out
     }
 }
 
-async fn one(
-    path: PathBuf,
-    request: &ExtractRequest,
-    pipeline: &Pipeline,
-    cancel: &CancellationToken,
-) -> Result<ExtractionResult, Failure> {
+/// What every document of a batch is read with.
+struct Desk {
+    reader: Arc<dyn Reader>,
+    settings: Settings,
+    request: Arc<ExtractRequest>,
+    explain: bool,
+}
+
+/// A result, and why it is what it is when that was asked for.
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    result: ExtractionResult,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Vec<Testimony>>,
+}
+
+async fn one(path: PathBuf, desk: &Desk, cancel: &CancellationToken) -> Done {
+    let request = &*desk.request;
+    let engines = roles::engines(&desk.settings);
+    let witness = desk
+        .explain
+        .then(|| Arc::new(Witness::new(Arc::clone(&engines))));
+    let engines = match &witness {
+        Some(witness) => Arc::clone(witness) as Arc<dyn EngineSource>,
+        None => engines,
+    };
+    let pipeline = roles::pipeline_on(Arc::clone(&desk.reader), engines, &desk.settings);
     let content = tokio::fs::read(&path)
         .await
         .map_err(|error| Failure::unreadable(&path, &error))?;
@@ -123,10 +146,14 @@ async fn one(
         }],
         mode: Mode::Sync,
     };
-    pipeline
+    let result = pipeline
         .run(input, Arc::new(Silent), cancel)
         .await
-        .map_err(|error| document_failure(&path, &error))
+        .map_err(|error| document_failure(&path, &error))?;
+    Ok(Explained {
+        result,
+        explanation: witness.map(|witness| witness.testimony()),
+    })
 }
 
 fn document_failure(path: &std::path::Path, error: &flydocs_pipeline::Error) -> Failure {
@@ -180,7 +207,7 @@ struct Printer<'a> {
     printed: usize,
 }
 
-type Done = Result<ExtractionResult, Failure>;
+type Done = Result<Explained, Failure>;
 
 impl Printer<'_> {
     fn print(
@@ -209,7 +236,11 @@ impl Printer<'_> {
                     out.line("")?;
                 }
                 self.printed += 1;
-                out.text(&render(&result, self.look))
+                out.text(&render(&result.result, self.look))?;
+                match &result.explanation {
+                    Some(testimony) => out.text(&explanation::render(testimony, self.look)),
+                    None => Ok(()),
+                }
             }
             (Format::Table, Err(_)) => Ok(()),
             (Format::Jsonl, Ok(result)) => out.jsonl(&result),
@@ -244,6 +275,7 @@ impl Printer<'_> {
         match done {
             Ok(result) if self.args.output == Format::Table => {
                 let types: Vec<&str> = result
+                    .result
                     .documents
                     .iter()
                     .map(|d| d.type_id.as_str())
@@ -272,8 +304,8 @@ impl Printer<'_> {
             Ok(result) => json!({
                 "file": path.display().to_string(),
                 "out": place.display().to_string(),
-                "status": result.status,
-                "documents": result.documents.iter().map(|d| &d.type_id).collect::<Vec<_>>(),
+                "status": result.result.status,
+                "documents": result.result.documents.iter().map(|d| &d.type_id).collect::<Vec<_>>(),
             })
             .to_string(),
             Err(failure) => failed(path, failure).to_string(),

@@ -9,10 +9,11 @@ mod inspect;
 mod ops;
 pub(crate) mod pages_child;
 mod run;
+mod types;
 
 use crate::{
     Outcome,
-    cli::{Cli, Command, ConfigAction, Global, ListenArgs},
+    cli::{Cli, Command, ConfigAction, Global, ListenArgs, TypesAction},
     exit::Exit,
     failure::Failure,
     output::{Out, Say},
@@ -48,6 +49,13 @@ pub(crate) fn run(cli: Cli, say: Say) -> Outcome {
             let loaded = load(&global, Vec::new(), say)?;
             roles::log::start(&loaded.settings, &global, roles::log::For::Command)?;
             roles::runtime()?.block_on(inspect::run(args, loaded.settings, &mut out))
+        }
+        Command::Types {
+            action: TypesAction::Infer(args),
+        } => {
+            let loaded = load(&global, Vec::new(), say)?;
+            roles::log::start(&loaded.settings, &global, roles::log::For::Command)?;
+            roles::runtime()?.block_on(types::infer(args, loaded.settings, say, &mut out))
         }
         Command::Ops { action } => {
             let url = action.database().database_url.clone();

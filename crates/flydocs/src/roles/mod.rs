@@ -6,6 +6,7 @@ mod foundation;
 pub(crate) mod keys;
 pub(crate) mod log;
 pub(crate) mod shutdown;
+mod witness;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ pub(crate) use engines::Engines;
 pub(crate) use foundation::{
     Foundation, store, store_and_bus_as_they_are, store_failure, unreachable,
 };
+pub(crate) use witness::{Testimony, Witness};
 
 use crate::{exit::Exit, failure::Failure, settings::Settings};
 

@@ -41,6 +41,30 @@ fn how_a_document_was_read_is_shown_on_request() {
     ] {
         assert!(run.stdout.contains(stage), "{stage}\n{}", run.stdout);
     }
+    // and for each field the label, the candidates with their scores, and why one won
+    for part in [
+        "head.invoice_number  RE-2026-0042",
+        "of the label",
+        "place 0.",
+        "✓",
+    ] {
+        assert!(run.stdout.contains(part), "{part}\n{}", run.stdout);
+    }
+    let json = desk.run(&[
+        "extract",
+        "invoice.pdf",
+        "--types",
+        "types.json",
+        "--explain",
+        "-o",
+        "json",
+    ]);
+    let explained = &json.json()["explanation"][0];
+    assert_eq!(explained["document_type"], "invoice");
+    let field = &explained["fields"][0];
+    assert_eq!(field["path"], "head.invoice_number");
+    assert_eq!(field["candidates"][0]["chosen"], true);
+    assert!(field["candidates"][0]["score"].as_f64().unwrap() > 0.5);
 }
 
 #[test]

@@ -22,6 +22,8 @@ fn every_command_explains_itself() {
         "list",
         "cancel",
         "inspect",
+        "types",
+        "types infer",
         "explain",
         "config",
         "ops",

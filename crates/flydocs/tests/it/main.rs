@@ -15,3 +15,4 @@ mod input;
 mod ops;
 mod paper;
 mod server;
+mod types_infer;

@@ -11,8 +11,8 @@ mod list;
 mod words;
 
 use list::{is_rows, mark};
-pub(crate) use words::size;
-use words::{counted, only, page_list, percent, place, rule_word, shown, wrap_indented};
+use words::{counted, only, page_list, percent, place, rule_word, wrap_indented};
+pub(crate) use words::{shown, size};
 
 use super::{
     Paint,

@@ -19,7 +19,8 @@ pub(super) const fn rule_word(rule: flydocs_contract::result::ValidationRule) ->
     }
 }
 
-pub(super) fn shown(value: &FieldValue) -> String {
+/// A value as text.
+pub(crate) fn shown(value: &FieldValue) -> String {
     match value {
         FieldValue::Boolean(yes) => yes.to_string(),
         FieldValue::Integer(number) => number.to_string(),
