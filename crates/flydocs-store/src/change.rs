@@ -1,4 +1,5 @@
-//! Waiting for a row to change: woken by the change, in this process or another one.
+//! Waiting for a row to change, or for a webhook delivery to be written: woken by the change, in this process or another
+//! one.
 //!
 //! Ask for a [`Watch`] first, read the row then, and wait: a change in between is not missed.
 
@@ -22,6 +23,8 @@ struct Hub {
     watched: Mutex<HashMap<ExtractionId, watch::Sender<u64>>>,
     /// Told when the first watch begins, so that nothing looks at the database for nobody.
     begun: Notify,
+    /// Counts the moments at which deliveries may have become due.
+    deliveries: watch::Sender<u64>,
 }
 
 impl Hub {
@@ -55,8 +58,26 @@ impl Changes {
         }
     }
 
+    pub(crate) fn watch_deliveries(&self) -> DeliveryWatch {
+        let receiver = self.hub.deliveries.subscribe();
+        self.hub.begun.notify_waiters();
+        self.hub.begun.notify_one();
+        DeliveryWatch { receiver }
+    }
+
+    /// Wakes the deliverers.
+    pub(crate) fn tell_deliveries(&self) {
+        self.hub.deliveries.send_modify(|n| *n += 1);
+    }
+
+    /// True while somebody waits for deliveries.
+    pub(crate) fn watches_deliveries(&self) -> bool {
+        self.hub.deliveries.receiver_count() > 0
+    }
+
     /// Wakes everybody: something may have been missed.
     pub(crate) fn tell_all(&self) {
+        self.tell_deliveries();
         for sender in self.hub.watched().values() {
             sender.send_modify(|n| *n += 1);
         }
@@ -67,11 +88,22 @@ impl Changes {
         self.hub.watched().keys().copied().collect()
     }
 
-    /// Returns when somebody waits for something.
+    /// Returns when somebody waits for a row.
     pub(crate) async fn somebody_waits(&self) {
         loop {
             let begun = self.hub.begun.notified();
             if !self.hub.watched().is_empty() {
+                return;
+            }
+            begun.await;
+        }
+    }
+
+    /// Returns when somebody waits for a row or for deliveries.
+    pub(crate) async fn somebody_listens(&self) {
+        loop {
+            let begun = self.hub.begun.notified();
+            if self.watches_deliveries() || !self.hub.watched().is_empty() {
                 return;
             }
             begun.await;
@@ -116,6 +148,22 @@ impl Seen {
             next.insert(id, revision);
         }
         self.revisions = next;
+    }
+}
+
+/// Waits for webhook deliveries.
+#[derive(Debug)]
+pub struct DeliveryWatch {
+    receiver: watch::Receiver<u64>,
+}
+
+impl DeliveryWatch {
+    /// Returns when a delivery may have become due since the watch began or since the last call returned.
+    pub async fn changed(&mut self) {
+        if self.receiver.changed().await.is_err() {
+            // the store is gone: nothing more can come
+            std::future::pending::<()>().await;
+        }
     }
 }
 
@@ -188,6 +236,20 @@ mod tests {
         assert!(one_woke.is_none());
         changes.tell_all();
         one.changed().await;
+    }
+
+    #[tokio::test]
+    async fn a_delivery_wakes_those_who_wait_for_deliveries_and_no_row() {
+        let changes = Changes::default();
+        assert!(!changes.watches_deliveries());
+        let mut deliveries = changes.watch_deliveries();
+        let mut row = changes.watch(id(1));
+        changes.tell_deliveries();
+        deliveries.changed().await;
+        assert!(futures::FutureExt::now_or_never(deliveries.changed()).is_none());
+        assert!(futures::FutureExt::now_or_never(row.changed()).is_none());
+        drop((deliveries, row));
+        assert!(!changes.watches_deliveries());
     }
 
     #[tokio::test]

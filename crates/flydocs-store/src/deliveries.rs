@@ -216,6 +216,9 @@ impl<D: Dialect> SqlStore<D> {
                 .await?;
         }
         transition.commit_quietly().await?;
+        if given_back > 0 {
+            self.deliveries_due();
+        }
         Ok(given_back)
     }
 
@@ -255,6 +258,7 @@ impl<D: Dialect> SqlStore<D> {
             .execute("send a webhook again", &AGAIN, args())
             .await?;
         transition.commit_quietly().await?;
+        self.deliveries_due();
         let rows = self
             .db
             .read::<DeliveryRow>(&BY_EVENT, args())

@@ -258,6 +258,9 @@ pub(crate) trait Dialect: Clone + Debug + Send + Sync + Sized + 'static {
     /// Tells other processes, after a commit, that a row changed. A hint.
     fn hint(&self, id: flydocs_contract::ExtractionId);
 
+    /// Tells other processes, after a commit, that a webhook delivery is due. A hint.
+    fn hint_deliveries(&self);
+
     /// Brings the schema up to date, once, however many ask for it.
     async fn migrate(&self) -> crate::error::Result<()>;
 

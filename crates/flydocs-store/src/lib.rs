@@ -33,7 +33,7 @@ pub mod worker;
 mod workers;
 
 pub use blob::{BlobId, BlobInfo, Download, Upload};
-pub use change::Watch;
+pub use change::{DeliveryWatch, Watch};
 pub use claim::{
     Beat, Beaten, CancelRequested, Claim, Claimed, LegClaim, LegClaimed, LegToken, Requeue,
     Retried, Token,

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::{
     blob::{BlobId, BlobInfo, Download, Upload},
-    change::Watch,
+    change::{DeliveryWatch, Watch},
     claim::{
         Beat, Beaten, CancelRequested, Claimed, LegClaimed, LegToken, Requeue, Retried, Token,
     },
@@ -83,6 +83,10 @@ impl<D: Dialect> Store for SqlStore<D> {
 
     fn watch(&self, id: ExtractionId) -> Watch {
         self.changes.watch(id)
+    }
+
+    fn watch_deliveries(&self) -> DeliveryWatch {
+        self.changes.watch_deliveries()
     }
 
     async fn mark_cancelled(

@@ -64,6 +64,14 @@ impl<D: Dialect> SqlStore<D> {
     }
 }
 
+impl<D: Dialect> SqlStore<D> {
+    /// After a commit that made a delivery due: wakes the deliverers, here and in other processes.
+    pub(crate) fn deliveries_due(&self) {
+        self.changes.tell_deliveries();
+        self.db.hint_deliveries();
+    }
+}
+
 impl<D: Dialect> fmt::Debug for SqlStore<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqlStore")

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::{
     blob::{BlobId, BlobInfo, Download, Upload},
-    change::Watch,
+    change::{DeliveryWatch, Watch},
     claim::{
         Beat, Beaten, CancelRequested, Claimed, LegClaimed, LegToken, Requeue, Retried, Token,
     },
@@ -206,6 +206,9 @@ pub trait Store: Send + Sync + Debug {
     async fn counts(&self) -> Result<Counts>;
 
     // -- webhooks ---------------------------------------------------------------------------------
+
+    /// A watch on webhook deliveries: take it, look for what is due, wait, look again.
+    fn watch_deliveries(&self) -> DeliveryWatch;
 
     /// Takes due deliveries for the length of a lease.
     async fn claim_deliveries(&self, claim: &DeliveryClaim) -> Result<Vec<DueDelivery>>;

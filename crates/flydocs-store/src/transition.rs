@@ -37,6 +37,8 @@ pub(crate) struct Transition<'s, D: Dialect> {
     tx: D::Tx,
     topics: Vec<&'s str>,
     methods: Vec<&'static str>,
+    /// True once a webhook delivery was written.
+    delivers: bool,
 }
 
 impl<D: Dialect> SqlStore<D> {
@@ -46,6 +48,7 @@ impl<D: Dialect> SqlStore<D> {
             tx: self.db.begin().await.during("begin a transaction")?,
             topics: Vec::new(),
             methods: Vec::new(),
+            delivers: false,
         })
     }
 }
@@ -151,6 +154,7 @@ impl<D: Dialect> Transition<'_, D> {
         ];
         self.execute("write a webhook delivery", &DELIVERY, args)
             .await?;
+        self.delivers = true;
         Ok(())
     }
 
@@ -192,6 +196,9 @@ impl<D: Dialect> Transition<'_, D> {
             count(method, "won");
         }
         self.store.committed(record.id()?, &self.topics);
+        if self.delivers {
+            self.store.deliveries_due();
+        }
         record.stored()
     }
 

@@ -17,7 +17,7 @@ use crate::{
     attempt::{Outcome, insist, watched},
     disposition::{Disposition, Failure, retry_delay},
     error::Result,
-    extraction::{not_reached, subject},
+    extraction::{not_reached, subject, traced},
     files,
     heart::{Held, Stop},
     intake::{Handler, Settlement},
@@ -87,6 +87,7 @@ impl Handler for Refinements {
             LegClaimed::Won(claim) => {
                 measure::claim(KIND, "won");
                 let span = info_span!("bbox_refinement", extraction.id = %id, attempt = claim.token.attempts);
+                traced(&span, delivery);
                 self.run_claim(*claim, asked_at).instrument(span).await
             }
             LegClaimed::WorkerLost(_) => {
@@ -153,7 +154,12 @@ impl Refinements {
                     }
                     Disposition::Retry(error) => {
                         let chance = self.services.chance.as_ref();
-                        let delay = retry_delay(&self.options, token.attempts, chance);
+                        let delay = retry_delay(
+                            &self.options,
+                            token.attempts,
+                            failure.retry_after(),
+                            chance,
+                        );
                         warn!(
                             code = error.code,
                             error = &failure as &dyn std::error::Error,

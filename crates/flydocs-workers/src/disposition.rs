@@ -70,6 +70,14 @@ impl Failure {
         }
     }
 
+    /// When a provider wants to be asked again.
+    pub(crate) const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Pipeline(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+
     /// What becomes of it when `attempts` of `max_attempts` are used up.
     pub(crate) fn disposition(&self, attempts: u32, max_attempts: u32) -> Disposition {
         let error = ExtractionError {
@@ -84,12 +92,20 @@ impl Failure {
     }
 }
 
-/// How long a row stays away from workers after attempt number `attempt`, from 1.
-pub(crate) fn retry_delay(options: &Options, attempt: u32, chance: &dyn Chance) -> Duration {
+/// How long a row stays away from workers after attempt number `attempt`, from 1; as long as a provider asked for, when
+/// that is longer and no longer than the longest wait.
+pub(crate) fn retry_delay(
+    options: &Options,
+    attempt: u32,
+    asked: Option<Duration>,
+    chance: &dyn Chance,
+) -> Duration {
     let doubled = options
         .retry_base_delay
         .saturating_mul(1_u32 << attempt.saturating_sub(1).min(20));
-    let delay = doubled.min(options.retry_max_delay);
+    let delay = doubled
+        .max(asked.unwrap_or_default())
+        .min(options.retry_max_delay);
     delay + delay.mul_f64(0.2 * chance.share().clamp(0.0, 1.0))
 }
 
@@ -110,13 +126,19 @@ mod tests {
     #[expect(clippy::float_cmp, reason = "whole seconds")]
     fn the_delay_doubles_up_to_its_cap_with_up_to_a_fifth_on_top() {
         let options = Options::default();
-        let seconds = |attempt, share| retry_delay(&options, attempt, &Always(share)).as_secs_f64();
+        let asking = |attempt, asked, share| {
+            retry_delay(&options, attempt, asked, &Always(share)).as_secs_f64()
+        };
+        let seconds = |attempt, share| asking(attempt, None, share);
         assert_eq!(
             [1, 2, 3, 7, 100].map(|n| seconds(n, 0.0)),
             [5.0, 10.0, 20.0, 300.0, 300.0]
         );
         assert!((seconds(1, 1.0) - 6.0).abs() < 1e-9);
         assert!((seconds(9, 0.5) - 330.0).abs() < 1e-9);
+        assert_eq!(asking(1, Some(Duration::from_secs(42)), 0.0), 42.0);
+        assert_eq!(asking(4, Some(Duration::from_secs(2)), 0.0), 40.0);
+        assert_eq!(asking(1, Some(Duration::from_hours(1)), 0.0), 300.0);
     }
 
     #[test]
@@ -131,7 +153,7 @@ mod tests {
         let transient = || flydocs_engines::Error::Transient {
             model: "x:y".to_owned(),
             detail: "429".to_owned(),
-            retry_after: None,
+            retry_after: Some(Duration::from_secs(7)),
         };
         for (failure, code, retries) in [
             (
@@ -173,6 +195,8 @@ mod tests {
         ] {
             let first = failure.disposition(1, 3);
             assert_eq!(matches!(first, Disposition::Retry(_)), retries, "{failure}");
+            let asked = (code == "engine_error").then_some(Duration::from_secs(7));
+            assert_eq!(failure.retry_after(), asked, "{failure}");
             let (Disposition::Retry(error) | Disposition::Fail(error)) = first;
             assert_eq!(
                 (error.code.as_str(), error.message),

@@ -87,6 +87,7 @@ impl Handler for Extractions {
                 measure::claim(KIND, "won");
                 let span =
                     info_span!("extraction", extraction.id = %id, attempt = claim.token.attempts);
+                traced(&span, delivery);
                 self.run_claim(*claim, asked_at).instrument(span).await
             }
             Claimed::WorkerLost(_) => {
@@ -189,7 +190,12 @@ impl Extractions {
                     }
                     Disposition::Retry(error) => {
                         let chance = self.services.chance.as_ref();
-                        let delay = retry_delay(&self.options, token.attempts, chance);
+                        let delay = retry_delay(
+                            &self.options,
+                            token.attempts,
+                            failure.retry_after(),
+                            chance,
+                        );
                         warn!(
                             code = error.code,
                             error = &failure as &dyn std::error::Error,
@@ -254,6 +260,12 @@ async fn extract(services: Services, claim: Claim, held: Arc<Held>) -> Result<St
         verb: "written",
         source,
     })
+}
+
+/// Makes a span the child of whoever published the event.
+pub(crate) fn traced(span: &tracing::Span, delivery: &Delivery) {
+    let text = |name: &str| delivery.headers.get(name).and_then(|value| value.as_str());
+    flydocs_traces::adopt(span, text("traceparent"), text("tracestate"));
 }
 
 /// The extraction an event is about.

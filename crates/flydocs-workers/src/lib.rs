@@ -34,4 +34,6 @@ pub use reaper::Reaper;
 pub use retention::Retention;
 pub use roles::{bbox_worker, worker};
 pub use siblings::Siblings;
-pub use webhooks::{Deliverer, Refused, check_callback};
+pub use webhooks::{
+    Deliverer, Heard, Listener, NotSigned, Refused, SignedHeaders, check_callback, check_signature,
+};

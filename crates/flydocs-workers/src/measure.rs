@@ -70,6 +70,11 @@ pub(crate) fn webhook(outcome: &'static str, took: Duration) {
     histogram!("flydocs_workers_webhook_attempt_seconds").record(took);
 }
 
+/// A delivery is dead: the receiver `refused` it, or it was tried for `too_long`.
+pub(crate) fn webhook_dead(why: &'static str) {
+    counter!("flydocs_workers_webhooks_dead_total", "why" => why).increment(1);
+}
+
 /// Something was deleted because it was over its time.
 pub(crate) fn retained(what: &'static str, how_many: u64) {
     counter!("flydocs_workers_retention_deleted_total", "what" => what).increment(how_many);

@@ -106,6 +106,12 @@ pub(crate) enum Command {
         #[command(subcommand)]
         action: OpsAction,
     },
+    /// Look at webhooks, send them again, and help to write a receiver
+    Webhooks {
+        /// What to do with them.
+        #[command(subcommand)]
+        action: WebhooksAction,
+    },
     /// Check what this machine has and what it lacks
     Doctor,
     /// Print the OpenAPI document
@@ -456,6 +462,68 @@ impl OpsAction {
     }
 }
 
+/// `webhooks`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum WebhooksAction {
+    /// Show what was delivered about an extraction, and how each attempt went
+    List(IdArgs),
+    /// Send a webhook again: the same event, the same bytes
+    Redeliver {
+        /// The delivery, as `list` shows it
+        id: String,
+        /// Where and how.
+        #[command(flatten)]
+        server: ServerArgs,
+    },
+    /// Take webhooks on this machine, check their signatures and hand them on
+    Listen(WebhooksListenArgs),
+    /// Check the signature of a webhook that was received
+    Verify(WebhooksVerifyArgs),
+}
+
+impl WebhooksAction {
+    /// Which server it asks.
+    pub(crate) const fn server(&self) -> Option<&ServerArgs> {
+        match self {
+            Self::List(args) => Some(&args.server),
+            Self::Redeliver { server, .. } => Some(server),
+            Self::Listen(_) | Self::Verify(_) => None,
+        }
+    }
+}
+
+/// `webhooks listen`.
+#[derive(Debug, Args)]
+pub(crate) struct WebhooksListenArgs {
+    /// Where to hand them on to; what it answers is answered
+    #[arg(long, value_name = "URL")]
+    pub forward: Option<url::Url>,
+
+    /// The address to listen on
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:8401")]
+    pub listen: String,
+
+    /// End after so many
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
+}
+
+/// `webhooks verify`; the secret is FLYDOCS_WEBHOOK_HMAC_SECRET.
+#[derive(Debug, Args)]
+pub(crate) struct WebhooksVerifyArgs {
+    /// The body, byte for byte; - reads it from stdin
+    #[arg(value_name = "FILE")]
+    pub body: PathBuf,
+
+    /// A header that came with it: X-Flydocs-Signature, or webhook-id, webhook-timestamp and webhook-signature
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", required = true, value_parser = header)]
+    pub headers: Vec<(String, String)>,
+
+    /// How far from now webhook-timestamp may be
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
+    pub tolerance: u64,
+}
+
 /// How a command prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
@@ -465,6 +533,13 @@ pub(crate) enum Format {
     Json,
     /// For programs, one line an item
     Jsonl,
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once(':')
+        .ok_or_else(|| "write NAME: VALUE".to_owned())?;
+    Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

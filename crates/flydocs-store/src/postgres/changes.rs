@@ -22,6 +22,8 @@ use tokio::{
 use crate::change::{Changes, Seen};
 
 const CHANNEL: &str = "flydocs_changes";
+/// What is told in the place of an id when a webhook delivery is due.
+const DELIVERIES: &str = "deliveries";
 /// How long changes are collected before they are told.
 const COLLECT: Duration = Duration::from_millis(20);
 /// How many ids fit into one notification (8000 bytes).
@@ -35,10 +37,17 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 const REVISIONS: &str = "SELECT id, revision FROM extractions WHERE id = ANY ($1)";
 
+/// What other processes are told of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Hint {
+    Deliveries,
+    Row(ExtractionId),
+}
+
 /// The tasks that tell, listen and look.
 #[derive(Debug)]
 pub(super) struct Watcher {
-    hints: UnboundedSender<ExtractionId>,
+    hints: UnboundedSender<Hint>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -62,7 +71,15 @@ impl Watcher {
     }
 
     pub(super) fn hint(&self, id: ExtractionId) {
-        if self.hints.send(id).is_err() {
+        self.send(Hint::Row(id));
+    }
+
+    pub(super) fn hint_deliveries(&self) {
+        self.send(Hint::Deliveries);
+    }
+
+    fn send(&self, hint: Hint) {
+        if self.hints.send(hint).is_err() {
             tracing::debug!("the store is closed, nobody is told of a change");
         }
     }
@@ -81,14 +98,20 @@ impl Drop for Watcher {
 }
 
 /// Tells other processes what changed here.
-async fn tell(pool: PgPool, mut told: UnboundedReceiver<ExtractionId>) {
+async fn tell(pool: PgPool, mut told: UnboundedReceiver<Hint>) {
     while let Some(first) = told.recv().await {
         tokio::time::sleep(COLLECT).await;
-        let mut ids = BTreeSet::from([first]);
+        let mut hints = BTreeSet::from([first]);
         while let Ok(next) = told.try_recv() {
-            ids.insert(next);
+            hints.insert(next);
         }
-        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        let ids: Vec<String> = hints
+            .iter()
+            .map(|hint| match hint {
+                Hint::Deliveries => DELIVERIES.to_owned(),
+                Hint::Row(id) => id.to_string(),
+            })
+            .collect();
         for ids in ids.chunks(TOLD_AT_ONCE) {
             let notified = async {
                 let mut tx = pool.begin().await?;
@@ -110,7 +133,7 @@ async fn tell(pool: PgPool, mut told: UnboundedReceiver<ExtractionId>) {
 /// Hears what changed elsewhere, as long as this process has somebody to tell it to.
 async fn listen(connect: PgConnectOptions, changes: Changes) {
     loop {
-        changes.somebody_waits().await;
+        changes.somebody_listens().await;
         if let Err(error) = hear(&connect, &changes).await {
             tracing::warn!(%error, "cannot listen for changes of other processes");
         }
@@ -133,12 +156,12 @@ async fn hear(connect: &PgConnectOptions, changes: &Changes) -> sqlx::Result<()>
     loop {
         match listener.try_recv().await? {
             Some(notification) => {
-                for id in notification
-                    .payload()
-                    .split(',')
-                    .filter_map(|id| id.parse().ok())
-                {
-                    changes.tell(id);
+                for told in notification.payload().split(',') {
+                    if told == DELIVERIES {
+                        changes.tell_deliveries();
+                    } else if let Ok(id) = told.parse() {
+                        changes.tell(id);
+                    }
                 }
             }
             // Reconnected: something may have been missed.

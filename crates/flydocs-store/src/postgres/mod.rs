@@ -213,6 +213,9 @@ impl Dialect for PostgresDatabase {
     fn hint(&self, id: ExtractionId) {
         self.watcher.hint(id);
     }
+    fn hint_deliveries(&self) {
+        self.watcher.hint_deliveries();
+    }
 
     async fn migrate(&self) -> Result<()> {
         migrations::run(&self.pool, self.pooled).await

@@ -6,12 +6,14 @@
 use std::{collections::HashMap, time::Duration};
 
 use sqlx::{SqliteConnection, SqlitePool};
-use tokio::{task::JoinHandle, time::MissedTickBehavior};
+use tokio::task::JoinHandle;
 
 use crate::change::{Changes, Seen};
 
 /// How long another process's change may go unnoticed.
 const TICK: Duration = Duration::from_millis(20);
+/// The same while only deliverers wait, who do so as long as their process lives.
+const DELIVERY_TICK: Duration = Duration::from_millis(100);
 /// How long to wait when the database cannot be asked.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -44,7 +46,7 @@ impl Drop for Watcher {
 
 async fn watch(reader: SqlitePool, changes: Changes) {
     loop {
-        changes.somebody_waits().await;
+        changes.somebody_listens().await;
         let looked = async {
             let mut connection = reader.acquire().await?;
             look(&mut connection, &changes).await
@@ -61,19 +63,27 @@ async fn watch(reader: SqlitePool, changes: Changes) {
 async fn look(connection: &mut SqliteConnection, changes: &Changes) -> sqlx::Result<()> {
     let mut seen = Seen::default();
     let mut version = None;
-    let mut tick = tokio::time::interval(TICK);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        tick.tick().await;
         let watched = changes.watched();
-        if watched.is_empty() {
+        if watched.is_empty() && !changes.watches_deliveries() {
             return Ok(());
         }
         let (now,): (i64,) = sqlx::query_as("PRAGMA data_version")
             .fetch_one(&mut *connection)
             .await?;
         let moved = version.replace(now) != Some(now);
+        if moved {
+            changes.tell_deliveries();
+        }
+        if watched.is_empty() {
+            tokio::select! {
+                () = tokio::time::sleep(DELIVERY_TICK) => {}
+                () = changes.somebody_waits() => {}
+            }
+            continue;
+        }
         if !moved && seen.knows(&watched) {
+            tokio::time::sleep(TICK).await;
             continue;
         }
         let ids = serde_json::json!(watched).to_string();
@@ -83,5 +93,6 @@ async fn look(connection: &mut SqliteConnection, changes: &Changes) -> sqlx::Res
             .await?;
         let found: HashMap<String, i64> = rows.into_iter().collect();
         seen.compare(&watched, &found, changes);
+        tokio::time::sleep(TICK).await;
     }
 }

@@ -176,6 +176,9 @@ impl Dialect for SqliteDatabase {
     /// Other processes see the commit itself.
     fn hint(&self, _id: ExtractionId) {}
 
+    /// Other processes see the commit itself.
+    fn hint_deliveries(&self) {}
+
     async fn migrate(&self) -> Result<()> {
         migrations::run(&self.file).await
     }

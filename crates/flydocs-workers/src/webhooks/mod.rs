@@ -4,6 +4,7 @@
 //! settled with its token. Receivers are kept apart: a slow one holds few slots and delays nobody else.
 
 mod guard;
+mod listen;
 mod policy;
 mod post;
 mod signature;
@@ -11,20 +12,30 @@ mod signature;
 use std::{
     collections::{HashMap, HashSet},
     sync::Arc,
+    time::Duration,
 };
 
-use flydocs_store::{AfterAttempt, DeliveryClaim, DeliveryToken, DueDelivery, webhook::receiver};
+use flydocs_store::{
+    AfterAttempt, DeliveryClaim, DeliveryToken, DeliveryWatch, DueDelivery, webhook::receiver,
+};
 use parking_lot::Mutex;
 use tokio::{
     task::JoinSet,
     time::{MissedTickBehavior, interval, sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use tracing::{debug, info, warn};
+use tracing::{Instrument as _, debug, info, info_span, warn};
 
-pub use self::guard::{Refused, check_callback};
 use self::post::Poster;
+pub use self::{
+    guard::{Refused, check_callback},
+    listen::{Heard, Listener},
+    signature::{NotSigned, SignedHeaders, check_signature},
+};
 use crate::{error::Result, measure, options::Options, ports::Services};
+
+/// A delivery that was just written is due now; its time is rounded and may lie a little ahead.
+const SOON: Duration = Duration::from_millis(100);
 
 /// Delivers webhooks.
 #[derive(Debug)]
@@ -58,6 +69,7 @@ impl Deliverer {
     /// Delivers until `shutdown` fires, then gives what is under way its grace and the rest back.
     pub async fn run(self, shutdown: CancellationToken) -> Result<()> {
         let mut flights = Flights::default();
+        let mut written = self.services.store.watch_deliveries();
         let _leases = AbortOnDropHandle::new(tokio::spawn(self.keep_leases(&flights)));
         while !shutdown.is_cancelled() {
             let found = self.start_due(&mut flights).await;
@@ -66,6 +78,7 @@ impl Deliverer {
             }
             tokio::select! {
                 Some(()) = flights.landed() => {}
+                () = self.next_written(&mut written) => {}
                 () = self.next_due() => {}
                 () = shutdown.cancelled() => {}
             }
@@ -128,10 +141,25 @@ impl Deliverer {
         flights.kept.lock().insert(token);
         let (services, options) = (self.services.clone(), self.options.clone());
         let poster = Arc::clone(&self.poster);
-        flights.running.spawn(async move {
-            deliver(&services, &options, &poster, &delivery).await;
-            token
-        });
+        let span = info_span!(
+            "webhook",
+            extraction.id = %delivery.extraction_id,
+            webhook.id = %token.event_id,
+            attempt = token.attempt,
+        );
+        let correlation = &delivery.correlation;
+        flydocs_traces::adopt(
+            &span,
+            correlation.traceparent.as_deref(),
+            correlation.tracestate.as_deref(),
+        );
+        flights.running.spawn(
+            async move {
+                deliver(&services, &options, &poster, &delivery).await;
+                token
+            }
+            .instrument(span),
+        );
     }
 
     /// Keeps the leases of what is under way, for ever; stop it by dropping it. When its process dies, others have
@@ -159,7 +187,20 @@ impl Deliverer {
         }
     }
 
-    /// Waits until it is worth looking again.
+    /// Waits until a delivery is written that is due, in whatever process.
+    async fn next_written(&self, written: &mut DeliveryWatch) {
+        loop {
+            written.changed().await;
+            let next = self.services.store.next_delivery_in().await;
+            if let Ok(Some(wait)) = next
+                && wait <= SOON
+            {
+                return sleep(wait).await;
+            }
+        }
+    }
+
+    /// Waits until it is worth looking again, whether or not anything is told.
     async fn next_due(&self) {
         let poll = self.options.webhooks.poll;
         let next = self.services.store.next_delivery_in().await;
@@ -234,6 +275,12 @@ async fn deliver(services: &Services, options: &Options, poster: &Poster, delive
         AfterAttempt::GiveUp => "given_up",
     };
     measure::webhook(word, took);
+    if after == AfterAttempt::GiveUp {
+        measure::webhook_dead(match attempt.verdict {
+            policy::Verdict::Never => "refused",
+            policy::Verdict::Later(_) | policy::Verdict::Taken => "too_long",
+        });
+    }
     let (id, event) = (delivery.extraction_id, delivery.token.event_id);
     match after {
         AfterAttempt::Delivered => {

@@ -102,11 +102,17 @@ impl Poster {
             traceparent,
             tracestate,
         } = &delivery.correlation;
+        // the receiver's own spans become children of this attempt, when somebody collects it
+        let span = flydocs_traces::of(&tracing::Span::current());
+        let (traceparent, tracestate) = match span {
+            Some(span) => (Some(span.traceparent), span.tracestate),
+            None => (traceparent.clone(), tracestate.clone()),
+        };
         for (name, value) in [
             ("x-correlation-id", correlation_id),
             ("x-request-id", request_id),
-            ("traceparent", traceparent),
-            ("tracestate", tracestate),
+            ("traceparent", &traceparent),
+            ("tracestate", &tracestate),
         ] {
             if let Some(value) = value {
                 put(&mut headers, name, value);

@@ -1,8 +1,11 @@
 //! Signatures of a delivery: flydocs's own header and those of Standard Webhooks.
 
+use std::time::Duration;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
 
 use crate::options::Secret;
 
@@ -25,6 +28,86 @@ pub(super) fn standard(secret: &Secret, id: &str, timestamp: i64, body: &[u8]) -
     let head = format!("{id}.{timestamp}.");
     let digest = hmac(key, &[head.as_bytes(), body]);
     format!("v1,{}", STANDARD.encode(digest))
+}
+
+/// What a receiver was sent beside the body.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SignedHeaders<'a> {
+    /// `X-Flydocs-Signature`.
+    pub own: Option<&'a str>,
+    /// `webhook-id`.
+    pub id: Option<&'a str>,
+    /// `webhook-timestamp`, in seconds.
+    pub timestamp: Option<&'a str>,
+    /// `webhook-signature`, one or several between spaces.
+    pub standard: Option<&'a str>,
+}
+
+/// Why a body cannot be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotSigned {
+    /// There is nothing to look at.
+    #[error("there is neither X-Flydocs-Signature nor webhook-signature")]
+    NoSignature,
+    /// The headers of Standard Webhooks come together or not at all.
+    #[error("webhook-signature needs webhook-id and webhook-timestamp beside it")]
+    Incomplete,
+    /// A signature was made with another secret, or over other bytes.
+    #[error("{header} does not fit the body and the secret")]
+    Wrong {
+        /// Which.
+        header: &'static str,
+    },
+    /// An old request, perhaps sent again by somebody else.
+    #[error("webhook-timestamp is more than {} s away from now", tolerance.as_secs())]
+    Stale {
+        /// How far it may be.
+        tolerance: Duration,
+    },
+}
+
+/// Checks what a receiver was sent: every signature that is there must fit, and a time must be near `now`.
+pub fn check_signature(
+    secret: &Secret,
+    headers: SignedHeaders<'_>,
+    body: &[u8],
+    now: i64,
+    tolerance: Duration,
+) -> Result<(), NotSigned> {
+    if headers.own.is_none() && headers.standard.is_none() {
+        return Err(NotSigned::NoSignature);
+    }
+    if let Some(given) = headers.own
+        && !same(given.trim(), &own(secret, body))
+    {
+        return Err(NotSigned::Wrong {
+            header: "X-Flydocs-Signature",
+        });
+    }
+    let Some(given) = headers.standard else {
+        return Ok(());
+    };
+    let (Some(id), Some(timestamp)) = (headers.id, headers.timestamp) else {
+        return Err(NotSigned::Incomplete);
+    };
+    let wrong = NotSigned::Wrong {
+        header: "webhook-signature",
+    };
+    let timestamp: i64 = timestamp.trim().parse().map_err(|_| wrong)?;
+    let wanted = standard(secret, id.trim(), timestamp, body);
+    if !given.split_whitespace().any(|one| same(one, &wanted)) {
+        return Err(wrong);
+    }
+    if now.abs_diff(timestamp) > tolerance.as_secs() {
+        return Err(NotSigned::Stale { tolerance });
+    }
+    Ok(())
+}
+
+/// Compares in constant time.
+fn same(given: &str, wanted: &str) -> bool {
+    given.len() == wanted.len() && bool::from(given.as_bytes().ct_eq(wanted.as_bytes()))
 }
 
 fn hmac(key: &[u8], parts: &[&[u8]]) -> Vec<u8> {
@@ -65,6 +148,56 @@ mod tests {
             ),
             "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
         );
+    }
+
+    #[test]
+    fn a_receiver_trusts_what_is_signed_whole_and_fresh() {
+        let secret = Secret::new("a secret");
+        let body = br#"{"a":1}"#;
+        let (own, signed) = (own(&secret, body), standard(&secret, "id", 1000, body));
+        let several = format!("v1,AAAA {signed}");
+        let all = SignedHeaders {
+            own: Some(&own),
+            id: Some("id"),
+            timestamp: Some("1000"),
+            standard: Some(&several),
+        };
+        let check = |headers, body: &[u8], now| {
+            check_signature(&secret, headers, body, now, Duration::from_mins(5))
+        };
+        assert_eq!(check(all, body, 1100), Ok(()));
+        let only_own = SignedHeaders {
+            own: Some(&own),
+            ..SignedHeaders::default()
+        };
+        assert_eq!(check(only_own, body, 99_999), Ok(()));
+        assert!(matches!(
+            check(all, b"{}", 1000),
+            Err(NotSigned::Wrong { .. })
+        ));
+        assert!(matches!(
+            check(all, body, 1301),
+            Err(NotSigned::Stale { .. })
+        ));
+        assert!(matches!(
+            check(all, body, 699),
+            Err(NotSigned::Stale { .. })
+        ));
+        let nothing = SignedHeaders::default();
+        assert_eq!(check(nothing, body, 1000), Err(NotSigned::NoSignature));
+        let no_time = SignedHeaders {
+            timestamp: None,
+            ..all
+        };
+        assert_eq!(check(no_time, body, 1000), Err(NotSigned::Incomplete));
+        let other_id = SignedHeaders {
+            id: Some("x"),
+            ..all
+        };
+        assert!(matches!(
+            check(other_id, body, 1000),
+            Err(NotSigned::Wrong { .. })
+        ));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod fleet;
 mod health;
 mod house;
 mod reapers;
+mod receivers;
 mod retries;
 mod shutdown;
 mod webhooks;

@@ -4,6 +4,7 @@ mod stream;
 
 use std::path::PathBuf;
 
+use flydocs_api::wire::{Delivery, DeliveryList};
 use flydocs_contract::{
     ErrorCode, ExtractRequest, Extraction, Fault, Problem, result::ExtractionResultEnvelope,
     status::ExtractionList,
@@ -169,6 +170,18 @@ impl Client {
             escaped(id)
         );
         self.json(self.request(Method::GET, &path)).await
+    }
+
+    /// `GET /extractions/{id}/deliveries`.
+    pub(crate) async fn deliveries(&self, id: &str) -> Result<DeliveryList, Failure> {
+        let path = format!("/api/v1/extractions/{}/deliveries", escaped(id));
+        self.json(self.request(Method::GET, &path)).await
+    }
+
+    /// `POST /deliveries/{id}:redeliver`.
+    pub(crate) async fn redeliver(&self, id: &str) -> Result<Delivery, Failure> {
+        let path = format!("/api/v1/deliveries/{}:redeliver", escaped(id));
+        self.json(self.request(Method::POST, &path)).await
     }
 
     /// `GET /extractions`.

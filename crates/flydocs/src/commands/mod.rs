@@ -10,6 +10,7 @@ mod ops;
 pub(crate) mod pages_child;
 mod run;
 mod types;
+mod webhooks;
 
 use crate::{
     Outcome,
@@ -63,6 +64,11 @@ pub(crate) fn run(cli: Cli, say: Say) -> Outcome {
             let loaded = load(&global, flags.into_iter().collect(), say)?;
             roles::log::start(&loaded.settings, &global, roles::log::For::Command)?;
             roles::runtime()?.block_on(ops::run(action, loaded.settings, &mut out))
+        }
+        Command::Webhooks { action } => {
+            let server = action.server().and_then(|args| args.server.clone());
+            let loaded = client(&global, server.as_deref(), say)?;
+            roles::runtime()?.block_on(webhooks::run(action, loaded.settings, say, &mut out))
         }
         Command::Doctor => {
             let loaded = load(&global, Vec::new(), say)?;

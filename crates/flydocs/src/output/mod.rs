@@ -1,5 +1,6 @@
 //! What a person or a program reads: data on stdout, everything else on stderr.
 
+pub(crate) mod deliveries;
 pub(crate) mod explanation;
 pub(crate) mod extraction;
 pub(crate) mod ops;

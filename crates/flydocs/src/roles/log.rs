@@ -28,7 +28,7 @@ pub(crate) enum For {
 }
 
 /// The rooms below the rooms say too much at info.
-const QUIETER: &str = "sqlx=warn,hyper=warn,h2=warn,tower=warn,reqwest=warn,opentelemetry=warn";
+const QUIETER: &str = "sqlx=warn,sqlx::pool::acquire=error,hyper=warn,h2=warn,tower=warn,reqwest=warn,opentelemetry=warn";
 
 /// The rooms whose spans are one trace of an extraction.
 const TRACED: [&str; 3] = ["flydocs_api", "flydocs_pipeline", "flydocs_workers"];
