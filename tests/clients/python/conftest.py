@@ -103,35 +103,48 @@ def binary() -> str:
     )
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
-    """serve, worker and bbox-worker on one database; FLYDOCS_TEST_DATABASE_URL names another than SQLite."""
-    folder = tmp_path_factory.mktemp("flydocs")
-    port = free_port()
-    environment = {
+def environment(database: str, port: int) -> dict[str, str]:
+    """Nothing of the caller's own settings."""
+    return {
         "PATH": os.environ["PATH"],
-        "FLYDOCS_DATABASE_URL": os.environ.get("FLYDOCS_TEST_DATABASE_URL") or f"sqlite://{folder}/flydocs.db",
+        "FLYDOCS_DATABASE_URL": database,
         "FLYDOCS_PORT": str(port),
         "FLYDOCS_API_KEYS": KEYS,
         "FLYDOCS_WEBHOOK_HMAC_SECRET": SECRET,
         "FLYDOCS_WEBHOOK_ALLOW_PRIVATE": "true",
         "FLYDOCS_LOG": "warn",
     }
-    subprocess.run([binary(), "migrate"], env=environment, check=True, stdout=subprocess.DEVNULL)
+
+
+def start(role: str, settings: dict[str, str]) -> subprocess.Popen[str]:
+    return subprocess.Popen([binary(), role], env=settings, stdout=subprocess.DEVNULL, text=True)
+
+
+def await_health(url: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            if httpx.get(f"{url}/actuator/health", trust_env=False).status_code == 200:
+                return
+        except httpx.TransportError:
+            pass
+        assert time.monotonic() < deadline, "the server did not come up"
+        time.sleep(0.05)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Processes]:
+    """serve, worker and bbox-worker on one database; FLYDOCS_TEST_DATABASE_URL names another than SQLite."""
+    folder = tmp_path_factory.mktemp("flydocs")
+    port = free_port()
+    database = os.environ.get("FLYDOCS_TEST_DATABASE_URL") or f"sqlite://{folder}/flydocs.db"
+    settings = environment(database, port)
+    subprocess.run([binary(), "migrate"], env=settings, check=True, stdout=subprocess.DEVNULL)
     processes = Processes(f"http://127.0.0.1:{port}")
     try:
         for role in ("serve", "worker", "bbox-worker"):
-            child = subprocess.Popen([binary(), role], env=environment, stdout=subprocess.DEVNULL, text=True)
-            processes.children.append(child)
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                if httpx.get(f"{processes.url}/actuator/health", trust_env=False).status_code == 200:
-                    break
-            except httpx.TransportError:
-                pass
-            assert time.monotonic() < deadline, "the server did not come up"
-            time.sleep(0.05)
+            processes.children.append(start(role, settings))
+        await_health(processes.url)
         yield processes
         processes.stop()
     finally:
