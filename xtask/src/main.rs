@@ -9,6 +9,8 @@ mod clients;
 mod deny;
 mod eval;
 #[cfg(feature = "measure")]
+mod fuzz;
+#[cfg(feature = "measure")]
 mod nasty;
 mod run;
 mod setup;
@@ -80,6 +82,14 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
+    /// Send files changed at random through a door for strangers' bytes: sniff, archives, mail, pdf
+    Fuzz {
+        /// Which door
+        door: String,
+        /// Its own arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<String>,
+    },
     /// Measure against peers in one run: bus, ground, lock, pages
     Bench {
         /// Which benchmark
@@ -108,6 +118,10 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Chaos { args } => chaotic(&root, &args),
         Command::Bench { name, args } if name == "bus" => bus_bench(&root, &args),
+        Command::Fuzz { door, mut args } => {
+            args.insert(0, door);
+            measured(&root, "fuzz", &args)
+        }
         Command::Bench { name, mut args } => {
             args.insert(0, name);
             measured(&root, "bench", &args)
@@ -127,6 +141,9 @@ fn bus_bench(root: &Path, args: &[String]) -> anyhow::Result<()> {
 fn measured(_root: &Path, command: &str, args: &[String]) -> anyhow::Result<()> {
     if command == "nasty" {
         return nasty::run(args);
+    }
+    if command == "fuzz" {
+        return fuzz::run(args);
     }
     let (name, args) = args.split_first().context("which benchmark?")?;
     bench::run(name, args)
