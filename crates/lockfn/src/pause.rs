@@ -193,10 +193,9 @@ impl<'a> Asking<'a> {
                     clock::boot_ms()
                 });
             }
-            Some(_) => {}
             // A record that is not (yet) that of a living holder says nothing about whom we met.
             None if !(head.seems_alive() || is_from_elsewhere(opened)) => return None,
-            None => {}
+            _ => {}
         }
         let wanted = PauseRequest::new(head.token, self.delay);
         if request.is_none_or(|standing| !standing.covers(&wanted)) && self.place.may_write() {

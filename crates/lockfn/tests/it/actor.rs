@@ -190,7 +190,7 @@ fn count(how: &str, path: &Path, counter: &Path) {
 fn take(how: &str, lock: &LockFile) -> LockGuard {
     match how {
         "sync" => lock.lock().unwrap(),
-        "timed" => lock.lock_within(Duration::from_mins(1)).unwrap().unwrap(),
+        "timed" => lock.lock_within(Duration::from_hours(1)).unwrap().unwrap(),
         "async" => futures_lite(lock.lock_async()).unwrap(),
         "shared-then" => {
             drop(lock.acquire(Kind::Shared, Wait::Forever).unwrap().unwrap());

@@ -30,14 +30,14 @@ pub(crate) fn lock(which: &str, id: &str) -> LockFile {
     dir.keyed(&format!("it::calls::{which}"), id)
 }
 
-/// Ends the holder's body once this process waits for it.
+/// Ends the holder's body once this process waits for it; says when it was told to.
 fn end_when_waited_for(mut holder: Actor, which: &str, id: &str) -> thread::JoinHandle<Instant> {
     let lock = lock(which, id);
     thread::spawn(move || {
         crate::core::until_waiting(&lock);
+        let ended = Instant::now();
         holder.go_on();
         holder.expect("ran");
-        let ended = Instant::now();
         holder.ends();
         ended
     })
@@ -144,8 +144,9 @@ fn a_skipped_call_pauses_from_now_if_the_holder_died() {
     let holder = holder("skip_pause", "died");
     let kill = thread::spawn(move || {
         crate::core::until_waiting(&lock("skip_pause", "died"));
+        let killed = Instant::now();
         holder.kill();
-        Instant::now()
+        killed
     });
     let outcome = calls::skip_pause("died", PAUSE, &mut must_not_run).unwrap();
     let left = Instant::now();

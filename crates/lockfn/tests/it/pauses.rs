@@ -32,16 +32,17 @@ fn stopped_waiter(id: &str, delay: Duration) -> Actor {
     waiter
 }
 
-/// A run of `skip_pause` by another process that has ended, while `delays` waited for it.
+/// A run of `skip_pause` by another process that has ended, while `delays` waited for it; and when
+/// it was told to end.
 fn ended_before(id: &str, delays: &[Duration]) -> (Instant, Vec<Actor>) {
     let mut holder = holder("skip_pause", id);
     let waiters = delays
         .iter()
         .map(|delay| stopped_waiter(id, *delay))
         .collect();
+    let ended = Instant::now();
     holder.go_on();
     holder.expect("ran");
-    let ended = Instant::now();
     holder.ends();
     (ended, waiters)
 }
