@@ -14,7 +14,8 @@ pub(super) fn finish(mut document: Value) -> Value {
     tree_values(&mut document);
     closed_objects(&mut document);
     named_fields(&mut document);
-    headers(&mut document);
+    parameters(&mut document);
+    event_streams(&mut document);
     links(&mut document);
     problem_codes(&mut document);
     document
@@ -262,8 +263,8 @@ fn named_fields(document: &mut Value) {
     }
 }
 
-/// Headers are visible ASCII.
-fn headers(document: &mut Value) {
+/// Parameters are texts, which may be absent but not null; headers are visible ASCII; an empty time is none.
+fn parameters(document: &mut Value) {
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
     let operations = paths
         .into_iter()
@@ -272,13 +273,40 @@ fn headers(document: &mut Value) {
         .flat_map(Map::values_mut);
     for parameters in operations.filter_map(|o| o.get_mut("parameters")?.as_array_mut()) {
         for parameter in parameters {
-            if parameter.get("in") == Some(&"header".into())
-                && let Some(schema) = parameter.get_mut("schema").and_then(Value::as_object_mut)
-                && schema.contains_key("maxLength")
+            let is_header = parameter.get("in") == Some(&"header".into());
+            let Some(schema) = parameter.get_mut("schema").and_then(Value::as_object_mut) else {
+                continue;
+            };
+            if let Some(Value::Array(types)) = schema.get("type")
+                && let Some(one) = types.iter().find(|one| **one != "null").cloned()
             {
+                schema.insert("type".to_owned(), one);
+            }
+            if is_header && schema.contains_key("maxLength") {
                 schema.insert("pattern".to_owned(), "^[!-~]([ -~]*[!-~])?$".into());
             }
+            if schema.get("format") == Some(&"date-time".into()) {
+                let time = Value::Object(std::mem::take(schema));
+                let nothing = json!({"type": "string", "maxLength": 0});
+                schema.insert("anyOf".to_owned(), json!([time, nothing]));
+            }
         }
+    }
+}
+
+/// What each event of a stream is made of.
+fn event_streams(document: &mut Value) {
+    let place = "/paths/~1api~1v1~1extractions~1{id}~1events/get/responses/200/content/text~1event-stream/schema";
+    if let Some(schema) = document.pointer_mut(place) {
+        *schema = json!({
+            "type": "object",
+            "required": ["event", "id", "data"],
+            "properties": {
+                "event": {"type": "string", "enum": ["state", "progress", "settled"]},
+                "id": {"type": "string", "description": "The revision of the extraction: what Last-Event-ID resumes after."},
+                "data": {"type": "string", "contentMediaType": "application/json", "description": "A StateChange, StageProgress or Extraction."},
+            },
+        });
     }
 }
 

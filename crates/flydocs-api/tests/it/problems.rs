@@ -144,7 +144,7 @@ async fn a_method_the_route_does_not_know_is_405_with_allow() {
         ),
         (Method::PUT, "/api/v1/extractions/ext_x:cancel", "POST"),
         (Method::GET, "/api/v1/extractions/ext_x:retry", "POST"),
-        (Method::DELETE, "/api/v1/extractions/ext_x%3Acancel", "POST"),
+        (Method::DELETE, "/api/v1/extractions/ext_x:cancel", "POST"),
         (Method::GET, "/api/v1/deliveries/x:redeliver", "POST"),
         (Method::POST, "/api/v1/extractions/ext_x", "GET,HEAD,DELETE"),
         (Method::DELETE, "/actuator/health", "GET,HEAD"),

@@ -34,6 +34,11 @@ fn every_command_explains_itself() {
         "ops dead-letters requeue",
         "ops drain-lock",
         "ops bus status",
+        "webhooks",
+        "webhooks list",
+        "webhooks redeliver",
+        "webhooks listen",
+        "webhooks verify",
         "doctor",
         "openapi",
     ] {

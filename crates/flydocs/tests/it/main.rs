@@ -16,3 +16,4 @@ mod ops;
 mod paper;
 mod server;
 mod types_infer;
+mod webhooks;

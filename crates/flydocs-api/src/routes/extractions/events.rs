@@ -52,12 +52,18 @@ pub(crate) async fn events(
     let id = id_of(&id)?;
     let told = match text_header(&headers, "last-event-id") {
         None => 0,
-        Some(text) => text.trim().parse().map_err(|_| {
-            Refusal::fault(
-                "Last-Event-ID",
-                "must be the id of an event of this extraction",
-            )
-        })?,
+        // a revision is a number of the database, which knows no larger ones
+        Some(text) => text
+            .trim()
+            .parse()
+            .ok()
+            .filter(|id| *id <= i64::MAX.unsigned_abs())
+            .ok_or_else(|| {
+                Refusal::fault(
+                    "Last-Event-ID",
+                    "must be the id of an event of this extraction",
+                )
+            })?,
     };
     let watch = api.ports.store.watch(id);
     let now = row(&api, &context, id).await?;
