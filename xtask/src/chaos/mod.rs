@@ -17,6 +17,7 @@ mod storm;
 mod throughput;
 
 use std::{
+    collections::HashMap,
     net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
@@ -99,10 +100,12 @@ struct House {
     fleet: Fleet,
     callers: Callers,
     database: Database,
+    settings: Vec<(String, String)>,
     folder: tempfile::TempDir,
 }
 
 impl House {
+    /// Servers, receiver and `serve`; nobody works yet.
     async fn open(plan: &Plan, binary: &Path) -> Result<Self> {
         let mut folder = tempfile::Builder::new()
             .prefix("flydocs-chaos-")
@@ -112,18 +115,10 @@ impl House {
         let receiver = Receiver::start(plan.seed).await?;
         let port = free_port()?;
         let callers = Callers::new(format!("http://127.0.0.1:{port}"), receiver.url.clone())?;
-        let mut fleet = Fleet::new();
         let settings = settings(plan, &servers, folder.path())?;
-        let mut start = |name: String, arguments: &[&str]| {
-            fleet.start(name, arguments, &settings, binary, folder.path());
-        };
-        start("serve".to_owned(), &["serve", "--port", &port.to_string()]);
-        for number in 1..=plan.workers {
-            start(format!("worker-{number}"), &["worker"]);
-        }
-        for number in 1..=plan.bbox_workers {
-            start(format!("bbox-worker-{number}"), &["bbox-worker"]);
-        }
+        let mut fleet = Fleet::new();
+        let serve = ["serve", "--port", &port.to_string()];
+        fleet.start("serve".to_owned(), &serve, &settings, binary, folder.path());
         callers.wait_for_server(UP_WITHIN).await?;
         let database = Database::open(&servers.facts).await?;
         Ok(Self {
@@ -132,8 +127,24 @@ impl House {
             fleet,
             callers,
             database,
+            settings,
             folder,
         })
+    }
+
+    fn start_workers(&mut self, plan: &Plan, binary: &Path) {
+        let roles = [("worker", plan.workers), ("bbox-worker", plan.bbox_workers)];
+        for (role, count) in roles {
+            for number in 1..=count {
+                self.fleet.start(
+                    format!("{role}-{number}"),
+                    &[role],
+                    &self.settings,
+                    binary,
+                    self.folder.path(),
+                );
+            }
+        }
     }
 
     /// Waits until nothing is left to do; what is left after `at_most`.
@@ -171,6 +182,7 @@ fn free_port() -> Result<u16> {
 
 async fn storm(plan: &Plan, binary: &Path) -> Result<()> {
     let mut house = House::open(plan, binary).await?;
+    house.start_workers(plan, binary);
     run::say(&format!(
         "{}; logs in {}",
         plan.title(),
@@ -278,7 +290,7 @@ fn summary(
             submissions.len()
         ),
         format!("  harm        {}", harm.told()),
-        format!("  exits       {early} at the start, while the database was away"),
+        format!("  exits       {early} at the start, without a database"),
         format!(
             "  rows        {}: {} succeeded, {} failed, {} cancelled; {} claims, {} claims of legs",
             facts.rows.len(),
@@ -303,6 +315,7 @@ fn summary(
         ),
         recovery_line("recovery   ", recoveries.iter().filter(|r| !r.over_outage)),
         recovery_line("  (restart)", recoveries.iter().filter(|r| r.over_outage)),
+        format!("  first claim {}", waits(facts)),
     ];
     let counts: Vec<String> = Broken::ALL
         .iter()
@@ -332,6 +345,29 @@ fn recovery_line<'r>(name: &str, recoveries: impl Iterator<Item = &'r Recovery>)
         percentile(&seconds, 0.5),
         percentile(&seconds, 0.95),
         percentile(&seconds, 1.0),
+    )
+}
+
+/// From a submission to its first claim: here also those wait whose event a killed worker had taken.
+fn waits(facts: &Facts) -> String {
+    let first = |method: &str| {
+        let mut first: HashMap<&str, f64> = HashMap::new();
+        for moment in facts.moments.iter().filter(|m| m.method == method) {
+            first.entry(&moment.id).or_insert(moment.at);
+        }
+        first
+    };
+    let (submitted, claimed) = (first("submit"), first("mark_running"));
+    let mut seconds: Vec<f64> = claimed
+        .iter()
+        .filter_map(|(id, at)| Some(at - submitted.get(id)?))
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    format!(
+        "p50 {}, p95 {}, max {} after the submission",
+        percentile(&seconds, 0.5),
+        percentile(&seconds, 0.95),
+        percentile(&seconds, 1.0)
     )
 }
 
