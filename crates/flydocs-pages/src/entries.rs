@@ -36,7 +36,7 @@ fn options() -> Options {
 pub fn enter(door: &str, bytes: &[u8]) -> bool {
     let content = Bytes::copy_from_slice(bytes);
     match door {
-        "sniff" => any_file(content),
+        "sniff" => any_file(&content),
         "archives" => {
             for kind in [Kind::Zip, Kind::Tar, Kind::Gzip, Kind::SevenZip] {
                 container(kind, &content);
@@ -54,14 +54,14 @@ pub fn enter(door: &str, bytes: &[u8]) -> bool {
 }
 
 /// Told by its content, then loaded as what it is; PDFs have a door of their own.
-fn any_file(content: Bytes) {
-    let found = sniff(&content, "file", None);
+fn any_file(content: &Bytes) {
+    let found = sniff(content, "file", None);
     if matches!(found, crate::sniff::Found::Kind(kind) if kind.group() == Group::Pdf) {
         return;
     }
     answered(load::load(
         "file",
-        &content,
+        content,
         None,
         &options(),
         &CancellationToken::new(),

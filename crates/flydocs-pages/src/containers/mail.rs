@@ -81,8 +81,11 @@ pub(super) fn eml(filename: &str, content: &Bytes, budget: &mut Budget) -> Resul
 }
 
 pub(super) fn msg(filename: &str, content: &Bytes, budget: &mut Budget) -> Result<Vec<Member>> {
-    let message =
-        msg_parser::Outlook::from_slice(content.as_ref()).map_err(|e| broken(filename, e))?;
+    let bytes: &[u8] = content.as_ref();
+    // this parser panics where the tables of the file are damaged
+    let message = std::panic::catch_unwind(|| msg_parser::Outlook::from_slice(bytes))
+        .map_err(|_| broken(filename, "its tables are damaged"))?
+        .map_err(|e| broken(filename, e))?;
     let person = |p: &msg_parser::Person| format!("{} <{}>", p.name, p.email);
     let mut head = format!("From: {}\n", person(&message.sender));
     for (name, people) in [("To", &message.to), ("Cc", &message.cc)] {

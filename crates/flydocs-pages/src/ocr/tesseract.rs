@@ -15,8 +15,11 @@ use crate::{
     raster::{Picture, Pixels},
 };
 
+/// Ink is told from paper by what is around it, not by one threshold for the page: photos and faint print.
+const THRESHOLD: &str = "thresholding_method=2";
+
 /// How long the program may take to say which languages it has.
-const ANSWER: Duration = Duration::from_secs(60);
+const ANSWER: Duration = Duration::from_mins(1);
 
 /// Runs tesseract.
 #[derive(Debug)]
@@ -82,7 +85,7 @@ impl Tesseract {
         let out = self
             .run(
                 &[
-                    "-", "-", "--psm", "3", "--dpi", &dpi, "-l", languages, "tsv",
+                    "-", "-", "--psm", "3", "--dpi", &dpi, "-l", languages, "-c", THRESHOLD, "tsv",
                 ],
                 &pgm(picture),
                 within,
