@@ -15,7 +15,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 
 use crate::{
-    program::{LastWill, find, run},
+    program::{LastWill, find, look_again_soon, run},
     redis::free_port,
 };
 
@@ -93,7 +93,7 @@ impl Broker {
             if began.elapsed() > START_WITHIN {
                 bail!("the broker does not listen on {}", self.address());
             }
-            std::thread::sleep(Duration::from_millis(5));
+            look_again_soon();
         }
         Ok(())
     }

@@ -60,6 +60,12 @@ pub(crate) fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
+/// Between two looks at a server that says nowhere that it is there, or gone.
+#[expect(clippy::disallowed_methods, reason = "there is no signal to wait for")]
+pub(crate) fn look_again_soon() {
+    std::thread::sleep(std::time::Duration::from_millis(5));
+}
+
 /// The first of these that exists, or the name alone when it is on the path.
 pub(crate) fn find(name: &str, places: &[PathBuf]) -> Result<PathBuf> {
     if let Some(place) = places

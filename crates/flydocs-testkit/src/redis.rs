@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use crate::program::{LastWill, find, run};
+use crate::program::{LastWill, find, look_again_soon, run};
 
 const START_WITHIN: Duration = Duration::from_secs(30);
 
@@ -79,7 +79,7 @@ impl Server {
             if began.elapsed() > START_WITHIN {
                 bail!("redis {pid} does not die");
             }
-            std::thread::sleep(Duration::from_millis(5));
+            look_again_soon();
         }
         Ok(())
     }
@@ -112,7 +112,7 @@ impl Server {
             if began.elapsed() > START_WITHIN {
                 bail!("redis does not listen on {}", self.address());
             }
-            std::thread::sleep(Duration::from_millis(5));
+            look_again_soon();
         }
         Ok(())
     }

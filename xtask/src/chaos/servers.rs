@@ -145,12 +145,10 @@ impl Servers {
         match self.broker.clone() {
             None => Ok(None),
             Some(Broker::Redis(server)) => {
-                tokio::task::spawn_blocking(move || {
-                    server.crash()?;
-                    std::thread::sleep(STANDSTILL / 2);
-                    server.resume()
-                })
-                .await??;
+                let dying = Arc::clone(&server);
+                tokio::task::spawn_blocking(move || dying.crash()).await??;
+                sleep(STANDSTILL / 2).await;
+                tokio::task::spawn_blocking(move || server.resume()).await??;
                 Ok(Some("redis crash"))
             }
             Some(Broker::Kafka(broker)) => {

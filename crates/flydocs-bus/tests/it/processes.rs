@@ -99,11 +99,9 @@ async fn kill_9_loses_nothing(house: &dyn House, url: &str, broker: &[String]) {
     let began = Instant::now();
     loop {
         let status = bus.status().await.unwrap();
-        let group = status
-            .groups
-            .into_iter()
-            .find(|group| group.group == GROUP)
-            .unwrap();
+        let group = status.groups.into_iter().find(|group| group.group == GROUP);
+        // On kafka only the processes that hold it can say what is owed.
+        let Some(group) = group else { break };
         if group.undrained + group.due + group.delayed + group.in_flight == 0 {
             break;
         }

@@ -3,9 +3,10 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicI64, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -50,6 +51,8 @@ pub(super) struct Group {
     readers: Mutex<Vec<Reader>>,
     places: Mutex<HashMap<i64, Place>>,
     last_id: AtomicI64,
+    /// Rings when something was settled.
+    settling: Condvar,
     capacity: usize,
     signal: Signal,
 }
@@ -69,6 +72,7 @@ impl Group {
             readers: Mutex::default(),
             places: Mutex::default(),
             last_id: AtomicI64::new(0),
+            settling: Condvar::new(),
             capacity: capacity.max(2),
             signal,
         }
@@ -129,18 +133,33 @@ impl Group {
         });
     }
 
-    /// True while somebody holds one of them.
-    pub(super) fn holds_any(&self, partitions: &Arc<Partitions>, gone: &[(String, i32)]) -> bool {
-        let now = Instant::now();
+    /// Waits a little for a settlement; true while somebody holds one of them.
+    pub(super) fn holds_any(
+        &self,
+        partitions: &Arc<Partitions>,
+        gone: &[(String, i32)],
+        wait: Duration,
+    ) -> bool {
+        let held = |places: &HashMap<i64, Place>| {
+            let now = Instant::now();
+            let state = self.queue.lock();
+            places.iter().any(|(id, place)| {
+                place.is_in(partitions, gone)
+                    && state
+                        .entries
+                        .get(id)
+                        .is_some_and(|entry| entry.holder.is_some() && entry.visible > now)
+            })
+        };
         let places = self.places();
-        let state = self.queue.lock();
-        places.iter().any(|(id, place)| {
-            place.is_in(partitions, gone)
-                && state
-                    .entries
-                    .get(id)
-                    .is_some_and(|entry| entry.holder.is_some() && entry.visible > now)
-        })
+        if !held(&places) {
+            return false;
+        }
+        let (places, _timeout) = self
+            .settling
+            .wait_timeout(places, wait)
+            .unwrap_or_else(PoisonError::into_inner);
+        held(&places)
     }
 
     /// Removes all of them; tickets of those that are held are lost.
@@ -158,11 +177,13 @@ impl Group {
 
     /// The event is settled: its partition may be committed further.
     fn settled(&self, id: i64) {
-        if let Some(place) = self.places().remove(&id) {
+        let place = self.places().remove(&id);
+        if let Some(place) = place {
             place
                 .partitions
                 .settled(&place.topic, place.partition, place.offset);
         }
+        self.settling.notify_all();
     }
 
     /// Leaves the broker's group in order. Blocks.

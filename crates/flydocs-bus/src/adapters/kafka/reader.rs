@@ -257,11 +257,9 @@ impl Context {
             let until = Instant::now() + REVOKE_GRACE;
             // Whoever was taken for dead has nothing to wait for: others work on it already.
             while !consumer.assignment_lost()
-                && group.holds_any(&self.partitions, gone)
                 && Instant::now() < until
-            {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+                && group.holds_any(&self.partitions, gone, POLL)
+            {}
             group.drop_all(&self.partitions, gone);
         }
         if !consumer.assignment_lost() {

@@ -1,7 +1,5 @@
 //! An event as a record: its envelope is the value, its extraction the key, the rest is in headers.
 
-use std::time::Duration;
-
 use chrono::{DateTime, Utc};
 use rdkafka::{
     message::{BorrowedMessage, Header, Headers as _, Message as _, OwnedHeaders},
@@ -127,7 +125,7 @@ pub(super) fn entry(mut delivery: Delivery, id: i64) -> Entry {
     delivery.ticket.outbox_id = id;
     Entry {
         delivery,
-        visible: Instant::now() - Duration::from_millis(1),
+        visible: Instant::now(),
         holder: None,
         claimed_by: String::new(),
         last_error: None,

@@ -98,9 +98,10 @@ impl RedisBus {
     async fn carried(&self) -> Result<()> {
         let until = Instant::now() + CARRIED_WITHIN;
         while Instant::now() < until {
-            match self.outbox.owed().await? {
-                Some(relay) if relay.undrained + relay.due + relay.in_flight > 0 => {}
-                _ => break,
+            // Before its first turn the relay is not known there, and owes everything.
+            let owed = self.outbox.owed().await?;
+            if owed.is_some_and(|relay| relay.undrained + relay.due + relay.in_flight == 0) {
+                break;
             }
             sleep(Duration::from_millis(20)).await;
         }

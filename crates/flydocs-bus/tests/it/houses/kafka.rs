@@ -39,9 +39,12 @@ impl KafkaHouse {
     }
 
     async fn at(servers: String, partitions: i32) -> Self {
-        let mut house = Self::without_relay_at(servers, partitions).await;
-        house._relay = Some(relay(house.kafka(options())));
-        house
+        let house = Self::without_relay_at(servers, partitions).await;
+        let relay = relay(house.kafka(options()));
+        Self {
+            _relay: Some(relay),
+            ..house
+        }
     }
 
     /// Whose relays are other processes.
