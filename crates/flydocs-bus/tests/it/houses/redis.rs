@@ -150,7 +150,7 @@ async fn a_server_that_dies_and_comes_back_has_lost_nothing() {
             exactly(&consumer, 3).await
         }
     });
-    tokio::task::spawn_blocking(move || server.resume().map(|()| server))
+    let _server = tokio::task::spawn_blocking(move || server.resume().map(|()| server))
         .await
         .unwrap()
         .unwrap();
