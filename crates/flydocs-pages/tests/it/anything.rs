@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flydocs_pages::{Error, OcrEngine, Options, Pages, Reader};
+use flydocs_pages::{Error, OcrEngine, Options, Pages, Reader, entries};
 use proptest::prelude::*;
 use tokio_util::sync::CancellationToken;
 
@@ -44,6 +44,20 @@ fn changed(mut file: Vec<u8>, cut: usize, flips: &[(usize, u8)], tail: &[u8]) ->
     }
     file.extend_from_slice(tail);
     file
+}
+
+/// A compound file whose list of tables goes on where it should not: found by `cargo xtask fuzz mail`.
+#[test]
+fn a_message_with_damaged_tables_gets_an_answer() {
+    let mut file = vec![0_u8; 1024];
+    file[..8].copy_from_slice(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1");
+    file[24..34].copy_from_slice(&[0x3e, 0, 3, 0, 0xfe, 0xff, 9, 0, 6, 0]);
+    for at in [44, 48, 58, 62, 72, 76] {
+        file[at] = 1;
+    }
+    file[772..1020].fill(0xff);
+    assert!(entries::enter("mail", &file));
+    assert!(!entries::enter("no such door", &file));
 }
 
 proptest! {
