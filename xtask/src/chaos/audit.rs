@@ -59,6 +59,7 @@ pub(super) struct Moment {
 }
 
 /// An event of the outbox.
+#[expect(clippy::struct_field_names, reason = "the columns of the outbox")]
 #[derive(Debug, Clone, Default)]
 pub(super) struct Event {
     pub(super) event_id: String,

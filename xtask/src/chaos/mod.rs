@@ -41,7 +41,7 @@ use self::{
 use crate::run;
 
 /// How long the fleet may take to come up.
-const UP_WITHIN: Duration = Duration::from_secs(60);
+const UP_WITHIN: Duration = Duration::from_mins(1);
 /// How long a process waits for the database at its start before it gives up, and a little more.
 const STARTED: Duration = Duration::from_secs(15);
 /// `FLYDOCS_HEARTBEAT_TIMEOUT_S` by default: the only thing that tells behind a pooler.

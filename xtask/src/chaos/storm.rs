@@ -127,7 +127,8 @@ async fn restart(
     if !servers.can_restart() {
         return Ok((done, outages));
     }
-    for (part, as_a_crash) in [(1, plan.seed % 2 == 1), (2, plan.seed % 2 == 0)] {
+    let crash_first = !plan.seed.is_multiple_of(2);
+    for (part, as_a_crash) in [(1, crash_first), (2, !crash_first)] {
         sleep_until(begin + (end - begin) * part / 3).await;
         let from = now();
         servers.restart(as_a_crash).await?;
