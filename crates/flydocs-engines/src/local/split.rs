@@ -42,11 +42,13 @@ struct Face {
     sparse: bool,
     /// It begins in the middle of a sentence.
     goes_on: bool,
+    /// The declared type it would be alone, when there are several.
+    kind: Option<String>,
 }
 
 /// The documents of a file; empty when there is one.
 pub(crate) fn split(pages: &[Arc<PageWords>], types: &[DocumentTypeSpec]) -> Vec<Segment> {
-    let faces: Vec<Face> = pages.iter().map(face).collect();
+    let faces: Vec<Face> = pages.iter().map(|page| face(page, types)).collect();
     let mut starts = vec![0];
     let mut certainty = vec![0.9];
     for at in 1..faces.len() {
@@ -76,8 +78,13 @@ pub(crate) fn split(pages: &[Arc<PageWords>], types: &[DocumentTypeSpec]) -> Vec
         .collect()
 }
 
-fn face(page: &Arc<PageWords>) -> Face {
+fn face(page: &Arc<PageWords>, types: &[DocumentTypeSpec]) -> Face {
     let pages = [Arc::clone(page)];
+    let kind = if types.len() > 1 {
+        classify(&pages, types).document_type
+    } else {
+        None
+    };
     let document = Document::new(&pages);
     let rows: Vec<String> = document
         .rows
@@ -100,7 +107,10 @@ fn face(page: &Arc<PageWords>) -> Face {
             k.titles
                 .iter()
                 .take(12)
-                .find(|t| words.starts_with(t.as_slice()) || words == **t)
+                .find(|t| {
+                    words.starts_with(t.as_slice())
+                        || words.len() < 6 && words.ends_with(t.as_slice())
+                })
                 .map(|t| t.join(" "))
         });
         if title.is_some() {
@@ -142,6 +152,7 @@ fn face(page: &Arc<PageWords>) -> Face {
         shape: (page.width / page.height.max(1.0), document.recognised(0)),
         sparse: document.tokens.len() < 40,
         goes_on: first.is_some_and(|t| t.text.starts_with(char::is_lowercase)),
+        kind,
     }
 }
 
@@ -177,7 +188,7 @@ fn begins(before: &Face, page: &Face) -> f64 {
     }
     if !page.numbers.is_empty() && !before.numbers.is_empty() {
         if page.numbers.is_disjoint(&before.numbers) {
-            score += 0.3;
+            score += if page.title.is_some() { 0.5 } else { 0.3 };
         } else {
             score -= 0.5;
         }
@@ -186,6 +197,11 @@ fn begins(before: &Face, page: &Face) -> f64 {
         (_, Some(_)) if common == 0 => score += 0.25,
         (Some(a), Some(b)) if a == b => score += 0.05,
         (_, None) => score -= 0.1,
+        _ => {}
+    }
+    match (&before.kind, &page.kind) {
+        (Some(a), Some(b)) if a != b => score += 0.3,
+        (None, Some(_)) if page.title.is_some() => score += 0.1,
         _ => {}
     }
     if (before.shape.0 - page.shape.0).abs() > 0.06 {
