@@ -25,7 +25,7 @@ pub(super) async fn run(action: OpsAction, settings: Settings, out: &mut Out) ->
         OpsAction::Orphans { limit, output, .. } => {
             let orphans = orphans(store.as_ref(), limit).await?;
             let items: Vec<Value> = orphans.iter().map(orphan_json).collect();
-            print(out, output, items, |width, paint| {
+            print(out, output, &items, |width, paint| {
                 show::orphans(&orphans, width, paint)
             })
         }
@@ -53,7 +53,7 @@ pub(super) async fn run(action: OpsAction, settings: Settings, out: &mut Out) ->
                 .await
                 .map_err(|error| roles::unreachable(&error))?;
             let items: Vec<Value> = letters.iter().map(letter_json).collect();
-            print(out, output, items, |width, paint| {
+            print(out, output, &items, |width, paint| {
                 show::letters(&letters, width, paint)
             })
         }
@@ -84,7 +84,7 @@ pub(super) async fn run(action: OpsAction, settings: Settings, out: &mut Out) ->
             let items = status.groups.iter().map(|group| {
                 json!({"group": group.group, "lock_key": group.lock_key, "held_by": group.lock_holder})
             });
-            print(out, output, items.collect(), |width, paint| {
+            print(out, output, &items.collect::<Vec<_>>(), |width, paint| {
                 show::locks(&status, width, paint)
             })
         }
@@ -175,7 +175,7 @@ async fn status(bus: &dyn flydocs_bus::Bus) -> Result<BusStatus, Failure> {
 fn print(
     out: &mut Out,
     format: Format,
-    items: Vec<Value>,
+    items: &[Value],
     table: impl FnOnce(usize, Paint) -> String,
 ) -> Result<(), Failure> {
     match format {

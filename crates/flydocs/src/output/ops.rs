@@ -181,7 +181,12 @@ fn lines(grid: &Grid, width: usize, paint: Paint) -> String {
 }
 
 fn indented(text: &str) -> String {
-    text.lines().map(|line| format!("  {line}\n")).collect()
+    text.lines().fold(String::new(), |mut indented, line| {
+        indented.push_str("  ");
+        indented.push_str(line);
+        indented.push('\n');
+        indented
+    })
 }
 
 fn since(at: Timestamp) -> String {

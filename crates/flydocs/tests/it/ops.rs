@@ -324,7 +324,7 @@ async fn ops_makes_no_database() {
     assert!(!desk.path().join("nowhere.db").exists());
     // A server that nobody listens on is waited for, and not for ever.
     let run = tokio::time::timeout(
-        Duration::from_secs(60),
+        Duration::from_mins(1),
         tokio::task::spawn_blocking(move || {
             desk.run(&[
                 "ops",
