@@ -21,7 +21,7 @@ use crate::{
 /// All further readings of a page together may take so many times as long as the first one did.
 const RETRIES: u32 = 3;
 /// What they may take in any case: on a picture that is read in no time, so is everything else.
-const RETRY_AT_LEAST: Duration = Duration::from_secs(5);
+const RETRY_AT_LEAST: Duration = Duration::from_secs(20);
 
 impl Pages {
     /// The words of a page by OCR, read at most once for these languages.
@@ -81,7 +81,7 @@ impl Pages {
         Ok(words)
     }
 
-    /// Reads a picture. When that went badly it is straightened, then turned, and read again; all readings
+    /// Reads a picture. When that went badly it is turned, then straightened, and read again; all readings
     /// together keep to the ceiling of a page.
     async fn read_picture(
         &self,
@@ -103,8 +103,8 @@ impl Pages {
         let left = || until.saturating_sub(began.elapsed());
         let (width, height) = (picture.width, picture.height);
         let picture = Arc::new(picture);
-        // measuring how far the lines slant costs least
-        for attempt in [Attempt::Straighten, Attempt::Turn] {
+        // a page on its side is lost, a slanting one is only read worse
+        for attempt in [Attempt::Turn, Attempt::Straighten] {
             if left().is_zero() {
                 break;
             }
