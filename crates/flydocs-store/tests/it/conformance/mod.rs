@@ -105,7 +105,6 @@ macro_rules! conformance {
             storm: the_books_balance_after_a_storm;
             watch: a_watch_is_woken_by_a_change_in_this_process,
                 a_watch_is_woken_by_a_change_in_another_store,
-                a_deliverer_is_woken_by_a_delivery_of_this_and_of_another_store,
                 a_watch_is_woken_when_the_row_goes;
         );
         conformance!(@all $empty; migrate: many_migrators_at_once_migrate_once;);
