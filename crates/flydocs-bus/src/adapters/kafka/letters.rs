@@ -183,7 +183,7 @@ fn read_all(
         for partition in metadata
             .topics()
             .iter()
-            .flat_map(|topic| topic.partitions())
+            .flat_map(rdkafka::metadata::MetadataTopic::partitions)
         {
             list.add_partition_offset(&topic, partition.id(), Offset::Beginning)?;
             open.insert((topic.clone(), partition.id()));

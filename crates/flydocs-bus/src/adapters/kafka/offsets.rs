@@ -39,7 +39,7 @@ impl Prefix {
     }
 
     /// The offset to commit, when it moved since the last time.
-    pub(super) fn to_commit(&mut self) -> Option<i64> {
+    pub(super) fn next_commit(&mut self) -> Option<i64> {
         if self.next == self.committed {
             return None;
         }
@@ -59,15 +59,15 @@ mod tests {
         for offset in [10, 11, 13, 20] {
             prefix.arrived(offset, offset == 11);
         }
-        assert_eq!(prefix.to_commit(), None);
+        assert_eq!(prefix.next_commit(), None);
         prefix.settled(13);
-        assert_eq!(prefix.to_commit(), None);
+        assert_eq!(prefix.next_commit(), None);
         prefix.settled(10);
-        assert_eq!(prefix.to_commit(), Some(14));
-        assert_eq!(prefix.to_commit(), None);
+        assert_eq!(prefix.next_commit(), Some(14));
+        assert_eq!(prefix.next_commit(), None);
         prefix.settled(20);
-        assert_eq!(prefix.to_commit(), Some(21));
+        assert_eq!(prefix.next_commit(), Some(21));
         prefix.settled(20);
-        assert_eq!(prefix.to_commit(), None);
+        assert_eq!(prefix.next_commit(), None);
     }
 }

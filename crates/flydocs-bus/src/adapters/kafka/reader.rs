@@ -52,7 +52,7 @@ impl Partitions {
     fn to_commit(&self) -> TopicPartitionList {
         let mut list = TopicPartitionList::new();
         for ((topic, partition), prefix) in &mut *self.lock() {
-            if let Some(offset) = prefix.to_commit()
+            if let Some(offset) = prefix.next_commit()
                 && let Err(error) =
                     list.add_partition_offset(topic, *partition, Offset::Offset(offset))
             {
