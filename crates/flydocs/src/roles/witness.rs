@@ -72,7 +72,7 @@ struct Overheard {
 
 #[async_trait]
 impl Engine for Overheard {
-    fn model(&self) -> &str {
+    fn model(&self) -> &'static str {
         "local:layout"
     }
 
