@@ -22,7 +22,7 @@ fn every_bad_document_has_its_sentence() {
         ("empty.pdf", "empty_file"),
         ("locked.pdf", "encrypted_pdf"),
         ("broken.pdf", "corrupt_pdf"),
-        ("nopages.pdf", "corrupt_pdf"),
+        ("nopages.pdf", "empty_file"),
         ("long.pdf", "limit_exceeded"),
         ("blob.bin", "unsupported_file"),
     ] {
