@@ -95,7 +95,7 @@ macro_rules! sentences {
 pub(crate) use sentences;
 
 /// Longer than any healthy wait on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 pub(crate) fn subscription(consumer: &str) -> Subscription {
     Subscription {

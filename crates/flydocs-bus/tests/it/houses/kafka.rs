@@ -204,7 +204,14 @@ async fn events_of_one_key_stay_in_order_over_many_partitions() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whoever_leaves_gives_its_work_to_the_others() {
-    let house = KafkaHouse::open().await;
+    // Not the shared broker: it loses a member that joins while another one leaves.
+    let cluster = MockCluster::new(1).unwrap();
+    let house = KafkaHouse::at(cluster.bootstrap_servers(), 1).await;
+    for topic in [TOPIC.to_owned(), format!("{TOPIC}.DLT")] {
+        cluster
+            .create_topic(&format!("{}{topic}", house.kafka.prefix), 1, 1)
+            .unwrap();
+    }
     let (first, second) = (house.bus(options()).await, house.bus(options()).await);
     let leaving = join(&first, "leaving").await;
     house.transaction(&[event(1), event(2)], true).await;
