@@ -280,9 +280,10 @@ pub enum Transformation {
         scope: TransformationScope,
         /// The members that identify an entity.
         match_by: Vec<String>,
-        /// How many words two names must share.
+        /// How many words two names must share, at most 65535.
         #[serde(default = "two")]
-        min_shared_tokens: u32,
+        #[cfg_attr(feature = "openapi", schema(maximum = 65535))]
+        min_shared_tokens: u16,
     },
     /// A model rewrites the group.
     Llm {
@@ -316,7 +317,7 @@ const fn yes() -> bool {
     true
 }
 
-const fn two() -> u32 {
+const fn two() -> u16 {
     2
 }
 

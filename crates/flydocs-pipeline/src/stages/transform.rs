@@ -61,7 +61,7 @@ async fn transform(run: &mut Run, scope: &Scope) -> Result<()> {
                 match_by,
                 min_shared_tokens,
                 ..
-            } => resolve_all(scope, &plan, targets, match_by, *min_shared_tokens).await?,
+            } => resolve_all(scope, &plan, targets, match_by, (*min_shared_tokens).into()).await?,
             Transformation::Llm { intention, .. } => {
                 ask_all(run, scope, &plan, targets, intention).await?
             }
