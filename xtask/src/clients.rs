@@ -10,25 +10,25 @@ use anyhow::Context as _;
 
 use crate::run;
 
-/// Builds the binary, installs what is pinned, runs the tests; `args` go to pytest.
+/// Builds the binary and tests it; `args` go to pytest.
 pub(crate) fn check(root: &Path, args: &[String]) -> anyhow::Result<()> {
     run::cargo(root, &["build", "--package", "flydocs", "--locked"])?;
-    let target = target(root);
+    test(root, &run::target(root).join("debug/flydocs"), args)
+}
+
+/// Installs what is pinned and tests this binary.
+pub(crate) fn test(root: &Path, binary: &Path, args: &[String]) -> anyhow::Result<()> {
     let folder = root.join("tests/clients/python");
-    let python = environment(&target.join("clients"), &folder.join("requirements.txt"))?;
+    let requirements = folder.join("requirements.txt");
+    let python = environment(&run::target(root).join("clients"), &requirements)?;
     run::check(
         Command::new(python)
             .args(["-m", "pytest", "-q", "-p", "no:cacheprovider"])
             .args(args)
             .env("PYTHONDONTWRITEBYTECODE", "1")
-            .env("FLYDOCS_TEST_BINARY", target.join("debug/flydocs"))
+            .env("FLYDOCS_TEST_BINARY", binary)
             .current_dir(&folder),
     )
-}
-
-/// Where cargo builds.
-fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
 
 /// A virtual environment with exactly these packages; made anew when the list changed.

@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::Command,
+    time::Instant,
 };
 
 use anyhow::{Context as _, bail};
@@ -14,6 +15,11 @@ pub(crate) fn project_root() -> anyhow::Result<PathBuf> {
         .parent()
         .context("xtask has no parent folder")?
         .to_path_buf())
+}
+
+/// Where cargo builds.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
 
 /// Says what is done next, on stderr.
@@ -35,13 +41,15 @@ pub(crate) fn cargo_program() -> &'static str {
     option_env!("CARGO").unwrap_or("cargo")
 }
 
-/// Runs a command with our own output; fails when it does.
+/// Runs a command with our own output and says how long it took; fails when it does.
 pub(crate) fn check(command: &mut Command) -> anyhow::Result<()> {
     say(&shown(command));
     forget_package(command);
+    let began = Instant::now();
     let status = command
         .status()
         .with_context(|| format!("cannot run {}", shown(command)))?;
+    say(&format!("that took {:.0} s", began.elapsed().as_secs_f64()));
     if !status.success() {
         bail!("{} failed: {status}", shown(command));
     }

@@ -4,19 +4,19 @@ use std::{path::Path, process::Command};
 
 use crate::{arrows, clients, deny, run, setup};
 
-/// What `cargo build` leaves out, because it takes make: checked and tested all the same.
-const KAFKA: &str = "flydocs/kafka,flydocs-bus/kafka";
-
-/// The same with every command of xtask's own, so that none is linted less than the rest.
-const LINTED: &str = "flydocs/kafka,flydocs-bus/kafka,xtask/measure,xtask/chaos";
+/// What `cargo build` leaves out (it takes make, or is for developers), checked and tested all the same. The same for
+/// every step: another set would compile half the house once more.
+const FEATURES: &str = "flydocs/kafka,flydocs-bus/kafka,xtask/measure,xtask/chaos";
 
 /// Installs what is needed, checks, tests, and calls the service as a stranger's client does.
 pub(crate) fn everything(root: &Path) -> anyhow::Result<()> {
     setup::install(root)?;
     checks(root)?;
+    build(root)?;
     tests(root)?;
-    clients::check(root, &[])?;
-    chaos(root)
+    let built = run::target(root).join("debug");
+    clients::test(root, &built.join("flydocs"), &[])?;
+    chaos(root, &built)
 }
 
 /// Everything that is no test, cheapest first.
@@ -30,7 +30,7 @@ pub(crate) fn checks(root: &Path) -> anyhow::Result<()> {
             "clippy",
             "--workspace",
             "--features",
-            LINTED,
+            FEATURES,
             "--all-targets",
             "--locked",
             "--",
@@ -40,18 +40,24 @@ pub(crate) fn checks(root: &Path) -> anyhow::Result<()> {
     )?;
     run::check(
         Command::new(run::cargo_program())
-            .args(["doc", "--workspace", "--features", KAFKA])
+            .args(["doc", "--workspace", "--features", FEATURES])
             .args(["--no-deps", "--locked", "--quiet"])
             .env("RUSTDOCFLAGS", "-D warnings")
             .current_dir(root),
     )
 }
 
+/// Tests and programs together, so that dependencies are compiled with one set of features for both.
+fn build(root: &Path) -> anyhow::Result<()> {
+    let words = ["build", "--workspace", "--features", FEATURES];
+    run::cargo(root, &[&words[..], &["--all-targets", "--locked"]].concat())
+}
+
 /// Unit, integration and doc tests of every crate. FLYDOCS_ settings of the caller do not reach them.
 fn tests(root: &Path) -> anyhow::Result<()> {
     let mut command = Command::new(run::cargo_program());
     command
-        .args(["test", "--workspace", "--features", KAFKA])
+        .args(["test", "--workspace", "--features", FEATURES])
         .args(["--locked", "--no-fail-fast"])
         .current_dir(root);
     for (name, _) in std::env::vars_os() {
@@ -63,15 +69,12 @@ fn tests(root: &Path) -> anyhow::Result<()> {
     run::check(&mut command)
 }
 
-/// Twenty seconds of kill -9 over PostgreSQL, and first whether its audit can fail.
-fn chaos(root: &Path) -> anyhow::Result<()> {
-    const XTASK: [&str; 5] = ["--package", "xtask", "--features", "chaos", "--locked"];
-    let with = |command: &'static str, rest: &[&'static str]| {
-        let mut words = vec![command];
-        words.extend(XTASK);
-        words.extend(rest);
-        run::cargo(root, &words)
-    };
-    with("test", &["chaos"])?;
-    with("run", &["--quiet", "--", "chaos", "--seconds", "20"])
+/// Twenty seconds of kill -9 over PostgreSQL. That its audit can fail is tested with the others.
+fn chaos(root: &Path, built: &Path) -> anyhow::Result<()> {
+    run::check(
+        Command::new(built.join("xtask"))
+            .args(["chaos", "--seconds", "20", "--binary"])
+            .arg(built.join("flydocs"))
+            .current_dir(root),
+    )
 }

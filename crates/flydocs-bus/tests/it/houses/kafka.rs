@@ -13,7 +13,10 @@ use flydocs_testkit::{
     kafka::{Broker, shared},
     redis::free_port,
 };
-use rdkafka::mocking::MockCluster;
+use rdkafka::{
+    mocking::{MockCluster, MockCoordinator},
+    producer::DefaultProducerContext,
+};
 use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 use uuid::Uuid;
@@ -321,17 +324,40 @@ async fn what_is_settled_out_of_order_is_not_handed_out_before_what_is_not() {
     assert_eq!(again.iter().map(n).collect::<Vec<_>>(), [2, 3]);
 }
 
+/// Three brokers that fail on request. The broker that keeps the group is said, because a mock keeps a group where its
+/// name happens to fall and does not move it when that broker goes.
+struct Faulty {
+    cluster: MockCluster<'static, DefaultProducerContext>,
+    house: KafkaHouse,
+}
+
+impl Faulty {
+    async fn with_the_group_at(broker: i32) -> Self {
+        let cluster = MockCluster::new(3).unwrap();
+        let house = KafkaHouse::at(cluster.bootstrap_servers(), 3).await;
+        let group = format!("{}{GROUP}.{KIND}", house.kafka.prefix);
+        cluster
+            .coordinator(MockCoordinator::Group(group), broker)
+            .unwrap();
+        for topic in [TOPIC.to_owned(), format!("{TOPIC}.DLT")] {
+            let topic = format!("{}{topic}", house.kafka.prefix);
+            cluster.create_topic(&topic, 3, 3).unwrap();
+            // One partition each, so that two of three can be written while one broker is away.
+            for partition in 0..3 {
+                cluster
+                    .partition_leader(&topic, partition, Some(partition + 1))
+                    .unwrap();
+            }
+        }
+        Self { cluster, house }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn brokers_that_refuse_and_fail_get_every_event_in_the_end() {
     use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 
-    let cluster = MockCluster::new(3).unwrap();
-    let house = KafkaHouse::at(cluster.bootstrap_servers(), 3).await;
-    for topic in [TOPIC.to_owned(), format!("{TOPIC}.DLT")] {
-        cluster
-            .create_topic(&format!("{}{topic}", house.kafka.prefix), 3, 3)
-            .unwrap();
-    }
+    let Faulty { cluster, house } = Faulty::with_the_group_at(2).await;
     let bus = house.bus(options()).await;
     let consumer = join(&bus, "a").await;
     bus.publish(&event(0)).await.unwrap();
@@ -350,16 +376,40 @@ async fn brokers_that_refuse_and_fail_get_every_event_in_the_end() {
     house.transaction(&events, true).await;
     bus.wake(TOPIC);
     let mut seen = HashSet::new();
-    while seen.len() < 50 {
-        let claimed = some(&consumer, 10).await;
-        seen.extend(claimed.iter().map(n));
-        settle_or_lose(&consumer, &claimed).await;
-    }
+    gather(&consumer, &mut seen, 50).await;
     cluster.broker_up(1).unwrap();
-    while seen.len() < 99 {
-        let claimed = some(&consumer, 10).await;
+    gather(&consumer, &mut seen, 99).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_group_whose_broker_was_away_goes_on_when_it_is_back() {
+    let Faulty { cluster, house } = Faulty::with_the_group_at(1).await;
+    let bus = house.bus(options()).await;
+    let consumer = join(&bus, "a").await;
+    bus.publish(&event(0)).await.unwrap();
+    settle(&consumer, &[one(&consumer).await]).await;
+    cluster.broker_down(1).unwrap();
+    let events: Vec<NewEvent> = (1..30).map(event).collect();
+    house.transaction(&events, true).await;
+    bus.wake(TOPIC);
+    let mut seen = HashSet::new();
+    // Longer than a session lasts: the group forgets the consumer.
+    let away = timeout(
+        house.kafka.session_timeout * 2,
+        gather(&consumer, &mut seen, 29),
+    )
+    .await;
+    assert!(away.is_err(), "a third of the partitions is away");
+    cluster.broker_up(1).unwrap();
+    gather(&consumer, &mut seen, 29).await;
+}
+
+/// Takes and settles until so many different events were seen.
+async fn gather(consumer: &Arc<dyn Consumer>, seen: &mut HashSet<u32>, how_many: usize) {
+    while seen.len() < how_many {
+        let claimed = some(consumer, 10).await;
         seen.extend(claimed.iter().map(n));
-        settle_or_lose(&consumer, &claimed).await;
+        settle_or_lose(consumer, &claimed).await;
     }
 }
 
