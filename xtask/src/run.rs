@@ -76,6 +76,7 @@ fn forget_package(command: &mut Command) {
 
 /// Runs a command and gives its standard output; fails when it does.
 pub(crate) fn output(command: &mut Command) -> anyhow::Result<String> {
+    forget_package(command);
     let output = command
         .output()
         .with_context(|| format!("cannot run {}", shown(command)))?;

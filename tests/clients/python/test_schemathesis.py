@@ -29,6 +29,7 @@ def test_no_answer_leaves_the_document(tmp_path: Path) -> None:
         assert server.stdout is not None
         url = server.stdout.readline().strip()
         assert url.startswith("http://"), url
+        more = os.environ.get("FLYDOCS_TEST_EXAMPLES")
         fuzz = subprocess.run(
             [
                 str(Path(sys.executable).parent / "schemathesis"),
@@ -39,6 +40,7 @@ def test_no_answer_leaves_the_document(tmp_path: Path) -> None:
                 "--header",
                 "Authorization: Bearer fuzz-key",
                 "--no-color",
+                *(["--max-examples", more] if more else []),
             ],
             cwd=tmp_path,
             env={**os.environ, "NO_PROXY": "*", "COLUMNS": "120"},

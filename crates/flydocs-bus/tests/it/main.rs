@@ -11,3 +11,4 @@ mod conformance;
 mod houses;
 mod plans;
 mod processes;
+mod secured;

@@ -56,20 +56,11 @@ async fn on_postgres_kill_9_loses_nothing_and_runs_nothing_twice_at_once() {
 
 async fn kill_9_loses_nothing(house: &dyn House, url: &str, broker: &[String]) {
     let bus = house.bus(crate::houses::options()).await;
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("log");
-    std::fs::write(&log, "").unwrap();
-    let mut herd = Herd {
-        url: url.to_owned(),
-        broker: broker.to_vec(),
-        log: log.clone(),
-        alive: Vec::new(),
-        died: HashMap::new(),
-    };
+    let mut herd = Herd::new(url, broker);
+    let log = herd.log.clone();
     (0..3).for_each(|_| herd.spawn());
 
     let events: Vec<NewEvent> = (0..EVENTS).map(event).collect();
-    let wanted: HashSet<Uuid> = events.iter().map(|event| event.event_id).collect();
     for (round, batch) in events.chunks(EVENTS as usize / KILLS + 1).enumerate() {
         house.transaction(batch, true).await;
         bus.wake(crate::conformance::TOPIC);
@@ -82,15 +73,7 @@ async fn kill_9_loses_nothing(house: &dyn House, url: &str, broker: &[String]) {
         herd.kill(round % 3);
         herd.spawn();
     }
-    wait_until(&log, |notes| {
-        let ended: HashSet<Uuid> = notes
-            .iter()
-            .filter(|n| n.what == 'E')
-            .map(|n| n.event)
-            .collect();
-        ended.is_superset(&wanted)
-    })
-    .await;
+    herd.until_all_ended(&events).await;
 
     assert_eq!(herd.died.len(), KILLS);
     assert_never_twice_at_once(&notes(&log), &herd.died);
@@ -112,7 +95,7 @@ async fn kill_9_loses_nothing(house: &dyn House, url: &str, broker: &[String]) {
 }
 
 /// The processes of the group.
-struct Herd {
+pub(crate) struct Herd {
     url: String,
     /// Its URL and the prefix of what is on it, when the events go through one.
     broker: Vec<String>,
@@ -120,10 +103,46 @@ struct Herd {
     alive: Vec<Child>,
     /// When each victim was gone, in microseconds since 1970.
     died: HashMap<u32, u128>,
+    environment: Vec<(String, String)>,
+    _folder: tempfile::TempDir,
 }
 
 impl Herd {
-    fn spawn(&mut self) {
+    pub(crate) fn new(url: &str, broker: &[String]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("log");
+        std::fs::write(&log, "").unwrap();
+        Self {
+            url: url.to_owned(),
+            broker: broker.to_vec(),
+            log,
+            alive: Vec::new(),
+            died: HashMap::new(),
+            environment: Vec::new(),
+            _folder: folder,
+        }
+    }
+
+    /// For those that come from now on.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Until each of these events was handled to its end.
+    pub(crate) async fn until_all_ended(&self, events: &[NewEvent]) {
+        let wanted: HashSet<Uuid> = events.iter().map(|event| event.event_id).collect();
+        wait_until(&self.log, |notes| {
+            let ended: HashSet<Uuid> = notes
+                .iter()
+                .filter(|n| n.what == 'E')
+                .map(|n| n.event)
+                .collect();
+            ended.is_superset(&wanted)
+        })
+        .await;
+    }
+
+    pub(crate) fn spawn(&mut self) {
         let probe = Command::new(env!("CARGO_BIN_EXE_flydocs-bus-probe"))
             .args([
                 &self.url,
@@ -134,6 +153,7 @@ impl Herd {
             .args([LEASE.as_millis().to_string(), "20".to_owned()])
             .arg(&self.log)
             .args(&self.broker)
+            .envs(self.environment.iter().cloned())
             .stdin(Stdio::null())
             .spawn()
             .unwrap();

@@ -82,13 +82,7 @@ impl KafkaOptions {
 
     fn client(&self) -> Result<ClientConfig> {
         let protocol = self.security_protocol.to_lowercase();
-        if !cfg!(feature = "kafka-tls") && (protocol.ends_with("ssl") || self.is_scram()) {
-            return Err(Error::BrokerSetting {
-                setting: "FLYDOCS_KAFKA_SECURITY_PROTOCOL",
-                detail: "TLS and SCRAM need flydocs to be built with the cargo feature kafka-tls"
-                    .to_owned(),
-            });
-        }
+        self.check(cfg!(feature = "kafka-tls"))?;
         let mut config = ClientConfig::new();
         config
             .set("bootstrap.servers", &self.bootstrap_servers)
@@ -111,6 +105,19 @@ impl KafkaOptions {
             config.set("ssl.ca.location", file.display().to_string());
         }
         Ok(config)
+    }
+
+    /// What a build without TLS cannot do is said before librdkafka says it in its words.
+    fn check(&self, built_with_tls: bool) -> Result<()> {
+        let protocol = self.security_protocol.to_lowercase();
+        if built_with_tls || !(protocol.ends_with("ssl") || self.is_scram()) {
+            return Ok(());
+        }
+        Err(Error::BrokerSetting {
+            setting: "FLYDOCS_KAFKA_SECURITY_PROTOCOL",
+            detail: "TLS and SCRAM need flydocs to be built with the cargo feature kafka-tls"
+                .to_owned(),
+        })
     }
 
     fn is_scram(&self) -> bool {
@@ -193,4 +200,29 @@ fn is_transient(error: &KafkaError) -> bool {
                 | RDKafkaErrorCode::MessageSizeTooLarge
         )
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_the_feature_for_tls_its_name_is_said() {
+        let options = |protocol: &str, mechanism: Option<&str>| KafkaOptions {
+            security_protocol: protocol.to_owned(),
+            sasl_mechanism: mechanism.map(str::to_owned),
+            ..KafkaOptions::default()
+        };
+        for secured in [
+            options("SSL", None),
+            options("sasl_ssl", Some("PLAIN")),
+            options("sasl_plaintext", Some("scram-sha-256")),
+        ] {
+            let said = secured.check(false).unwrap_err().to_string();
+            assert!(said.contains("kafka-tls"), "{said}");
+            secured.check(true).unwrap();
+        }
+        options("plaintext", None).check(false).unwrap();
+        options("sasl_plaintext", Some("PLAIN")).check(false).unwrap();
+    }
 }
