@@ -15,21 +15,18 @@ use rustix::{
 };
 
 use crate::{
-    clock,
     dir::{Directory, Scope, io_error},
     error::{LockError, Result},
     facts::Facts,
     file::{Kind, Place},
     process,
-    record::Head,
+    record::{Head, Last},
 };
 
 /// Rounds before a file that somebody keeps replacing is given up.
 const PATIENCE: u32 = 1000;
 /// Looks at a lock that is held although its record says "done": somebody may just be asking.
 const SECOND_LOOKS: u32 = 8;
-/// The kernel stamps changes by its last tick: two stamps closer than this are not ordered.
-const CLOCK_GRAIN_MS: u64 = 50;
 /// Files made aside by this process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
@@ -39,50 +36,41 @@ pub(crate) struct Opened {
     pub(crate) fd: OwnedFd,
     /// Whose files are accepted besides root's; `None`: everybody's.
     owner: Option<u32>,
-    /// Wall time shortly before the file was opened, in a directory that was in its place then; 0
-    /// where change times prove nothing.
-    since_ms: u64,
 }
 
 impl Opened {
-    fn new(fd: OwnedFd, directory: &Directory, now_ms: u64) -> Self {
-        let since_ms = if directory.stamps_changes { now_ms } else { 0 };
+    fn new(fd: OwnedFd, directory: &Directory) -> Self {
         let owner = (directory.scope != Scope::System).then_some(directory.euid);
-        Self {
-            fd,
-            owner,
-            since_ms,
-        }
-    }
-
-    /// Whether nothing has happened to the file's names since before it was opened by its name:
-    /// renaming and unlinking a file set its change time. Then its name need not be looked up
-    /// again. A file changed only just now proves nothing.
-    fn is_untouched(&self, facts: &Facts) -> bool {
-        let before = |changed_ms| changed_ms + CLOCK_GRAIN_MS < self.since_ms;
-        facts.links == 1 && facts.changed_ms.is_some_and(before)
-    }
-
-    /// Much may have happened during a wait: only a look at the whole path will do.
-    pub(crate) fn waited(&mut self) {
-        self.since_ms = 0;
+        Self { fd, owner }
     }
 }
 
 /// A locked and verified file. Dropping it unlocks without a trace in the record.
 #[derive(Debug)]
 pub(crate) struct Locked {
-    pub(crate) fd: Option<OwnedFd>,
+    opened: Option<Opened>,
     pub(crate) kind: Kind,
     pub(crate) contended: bool,
     pub(crate) pid: u32,
+    /// What the file says of the run before, if its holders keep records.
+    pub(crate) last: Option<Last>,
     /// Device and inode.
     pub(crate) file: (u64, u64),
 }
 
+#[derive(Debug)]
 pub(crate) enum Attempt {
     Locked(Locked),
     Busy(Opened),
+}
+
+impl Attempt {
+    pub(crate) fn locked(self) -> Option<Locked> {
+        match self {
+            Self::Locked(locked) => Some(locked),
+            Self::Busy(_) => None,
+        }
+    }
 }
 
 impl Place {
@@ -122,21 +110,19 @@ impl Place {
         Ok(false)
     }
 
-    /// Waits in the kernel's queue.
-    pub(crate) fn lock_blocking(&self, kind: Kind) -> Result<Locked> {
-        let mut contended = false;
-        for round in 0..PATIENCE {
-            let mut opened = self.open(round)?;
-            if !self.flock(&opened.fd, operation(kind, false))? {
-                contended = true;
-                opened.waited();
-                // Somebody could hold a FIFO or a foreign file for ever.
-                self.examine(&opened)?;
-                self.flock(&opened.fd, operation(kind, true))?;
+    /// Waits in the kernel's queue for the lock of the file just found locked.
+    pub(crate) fn wait_blocking(&self, kind: Kind, mut busy: Opened) -> Result<Locked> {
+        for _ in 0..PATIENCE {
+            // Somebody could hold a FIFO or a foreign file for ever.
+            self.examine(&busy)?;
+            self.say_who_waits(&busy);
+            self.flock(&busy.fd, operation(kind, true))?;
+            if let Some(locked) = self.verified(busy, kind)? {
+                return Ok(locked.contended());
             }
-            if let Some(mut locked) = self.verified(opened, kind)? {
-                locked.contended = contended;
-                return Ok(locked);
+            match self.attempt(kind)? {
+                Attempt::Locked(locked) => return Ok(locked.contended()),
+                Attempt::Busy(again) => busy = again,
             }
         }
         Err(self.insecure("it keeps being replaced"))
@@ -146,18 +132,17 @@ impl Place {
     pub(crate) fn open(&self, round: u32) -> Result<Opened> {
         let mut fresh = round > 0;
         for _ in 0..PATIENCE {
-            let now_ms = clock::wall_ms();
             let opened_anew;
             let mut directory = self.directory()?;
-            if fresh || !directory.is_in_place(now_ms) {
+            if fresh || !directory.is_in_place() {
                 opened_anew = self.open_directory()?;
                 directory = &opened_anew;
             }
             if let Some(fd) = self.open_in(directory)? {
-                return Ok(Opened::new(fd, directory, now_ms));
+                return Ok(Opened::new(fd, directory));
             }
             match self.create_in(directory) {
-                Ok(fd) => return Ok(Opened::new(fd, directory, now_ms)),
+                Ok(fd) => return Ok(Opened::new(fd, directory)),
                 Err(Errno::EXIST) => {}
                 // The directory itself is gone, or was replaced.
                 Err(Errno::NOENT) if !fresh => fresh = true,
@@ -175,7 +160,7 @@ impl Place {
         let directory = self.open_directory()?;
         Ok(self
             .open_in(&directory)?
-            .map(|fd| Opened::new(fd, &directory, 0)))
+            .map(|fd| Opened::new(fd, &directory)))
     }
 
     /// The directory, opened once.
@@ -261,14 +246,20 @@ impl Place {
         if ours.links > 1 {
             return Err(self.insecure("it has another hard link"));
         }
-        if !(opened.is_untouched(&ours) || self.is_current(ours.file)?) {
+        if !self.is_current(ours.file)? {
             return Ok(None);
         }
+        let last = if self.record {
+            Last::read(&opened.fd)
+        } else {
+            None
+        };
         Ok(Some(Locked {
-            fd: Some(opened.fd),
+            opened: Some(opened),
             kind,
             contended: false,
             pid: process::pid(),
+            last,
             file: ours.file,
         }))
     }
@@ -284,13 +275,8 @@ impl Place {
 
     /// Refuses what is not a plain file of ours.
     pub(crate) fn examine(&self, opened: &Opened) -> Result<Facts> {
-        // A file that holders write to has just been changed: its change time would prove nothing.
-        let asked = if self.record || opened.since_ms == 0 {
-            Facts::of(&opened.fd)
-        } else {
-            Facts::with_changes(&opened.fd)
-        };
-        let facts = asked.map_err(|errno| io_error("examine", &self.path, errno))?;
+        let facts =
+            Facts::of(&opened.fd).map_err(|errno| io_error("examine", &self.path, errno))?;
         if facts.kind != FileType::RegularFile {
             return Err(self.insecure("it is not a regular file"));
         }
@@ -308,14 +294,19 @@ impl Locked {
     }
 
     pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.fd.as_ref().map(AsFd::as_fd)
+        self.opened.as_ref().map(|opened| opened.fd.as_fd())
+    }
+
+    /// The locked file, for whoever sees to its release. Can be had once.
+    pub(crate) fn take(&mut self) -> Option<Opened> {
+        self.opened.take()
     }
 }
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        if let Some(fd) = self.fd.take() {
-            release(&fd, self.pid);
+        if let Some(opened) = self.opened.take() {
+            release(&opened.fd, self.pid);
         }
     }
 }

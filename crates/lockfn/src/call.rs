@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    acquire::{Attempt, Locked},
+    acquire::{Attempt, Locked, Opened},
     clock,
     error::{LockError, Result},
     file::{Kind, LockFile, Place},
@@ -54,14 +54,20 @@ pub fn enter_lock_telling<T>(
     told: impl FnOnce() -> T,
 ) -> Result<Entry> {
     let mut call = Call::new(config, lock, times);
-    let first = call.first()?;
-    let _telling = matches!(first, First::Busy).then(told);
+    let first = match call.begin()? {
+        Begin::Over(first) => first,
+        Begin::GiveWay(attempt, until) => {
+            let attempt = wait::block_on(call.lock.place.give_way(attempt, until))?;
+            call.first(attempt)?
+        }
+    };
+    let _telling = matches!(first, First::Busy(_)).then(told);
     match first {
         First::Enter(entry) => Ok(entry),
         First::CoolDown(locked, rest) => call.cool_down(locked, rest),
         First::Pause => wait::block_on(call.pause_only()),
-        First::Busy if config.mode == Mode::Wait && times.timeout.is_none() => call.wait_blocking(),
-        First::Busy => wait::block_on(call.contended()),
+        First::Busy(busy) if call.waits() && times.timeout.is_none() => call.wait_blocking(busy),
+        First::Busy(busy) => wait::block_on(call.contended(busy)),
     }
 }
 
@@ -83,6 +89,13 @@ pub(crate) struct Call<'a> {
     arrived: Option<(Instant, u64)>,
 }
 
+/// The first attempt.
+enum Begin {
+    Over(First),
+    /// Free, but others come first, until then.
+    GiveWay(Attempt, Instant),
+}
+
 /// What the first attempt, which never waits, led to.
 enum First {
     Enter(Entry),
@@ -90,7 +103,8 @@ enum First {
     CoolDown(Locked, Duration),
     /// Skipped because of the cooldown, after the pause.
     Pause,
-    Busy,
+    /// With the file, if that is what is locked.
+    Busy(Option<Opened>),
 }
 
 impl<'a> Call<'a> {
@@ -106,52 +120,79 @@ impl<'a> Call<'a> {
     /// [`enter_lock`] without blocking the executor; what may wait is boxed, so that a call that
     /// need not is small.
     pub(crate) async fn enter_async(mut self) -> Result<Entry> {
-        match self.first()? {
+        let first = match self.begin()? {
+            Begin::Over(first) => first,
+            Begin::GiveWay(attempt, until) => {
+                let attempt = Box::pin(self.lock.place.give_way(attempt, until)).await?;
+                self.first(attempt)?
+            }
+        };
+        match first {
             First::Enter(entry) => Ok(entry),
             First::CoolDown(locked, rest) => Box::pin(self.cool_down_async(locked, rest)).await,
-            First::Busy => Box::pin(self.contended()).await,
+            First::Busy(busy) => Box::pin(self.contended(busy)).await,
             First::Pause => Box::pin(self.pause_only()).await,
         }
     }
 
-    fn first(&mut self) -> Result<First> {
+    /// Whether it runs in the end, however long it has to wait for that.
+    fn waits(&self) -> bool {
+        self.config.mode == Mode::Wait
+    }
+
+    fn begin(&mut self) -> Result<Begin> {
         if held::holds_path(&self.lock.place) {
-            return self.recursive().map(First::Enter);
+            let entry = self.recursive()?;
+            return Ok(Begin::Over(First::Enter(entry)));
         }
-        match self.lock.place.attempt(Kind::Exclusive)? {
+        let place = &self.lock.place;
+        let (attempt, owed) = if self.waits() {
+            place.attempt_in_turn(Kind::Exclusive, self.deadline())?
+        } else {
+            (place.attempt(Kind::Exclusive)?, None)
+        };
+        match owed {
+            Some(until) => Ok(Begin::GiveWay(attempt, until)),
+            None => self.first(attempt).map(Begin::Over),
+        }
+    }
+
+    fn first(&mut self, attempt: Attempt) -> Result<First> {
+        match attempt {
             Attempt::Locked(locked) => self.locked(locked),
             Attempt::Busy(opened) => {
                 let file = self.lock.place.examine(&opened)?.file;
                 if held::holds_file(file) {
                     return self.recursive().map(First::Enter);
                 }
-                self.busy(|| Holder::present(&opened.fd))
+                self.busy(Some(opened))
             }
         }
     }
 
-    fn busy(&mut self, holder: impl FnOnce() -> Option<Holder>) -> Result<First> {
+    fn busy(&mut self, opened: Option<Opened>) -> Result<First> {
         self.arrived = Some((Instant::now(), clock::boot_ms()));
+        let holder = || Holder::present(&opened.as_ref()?.fd);
         match (self.config.mode, self.times.delay.is_zero()) {
             (Mode::Try, _) => Err(LockError::Contended {
                 lock: self.lock.name().to_owned(),
                 holder: holder().map(Box::new),
             }),
             (Mode::Skip, true) => Ok(First::Enter(self.skipped(SkipReason::Busy, holder()))),
-            _ => Ok(First::Busy),
+            _ => Ok(First::Busy(opened)),
         }
     }
 
     /// Free at the first attempt: run, unless callers who waited for the last run asked for a pause
     /// after it, or the lock is still cooling down.
     fn locked(&mut self, locked: Locked) -> Result<First> {
-        let last = self.last(&locked);
+        let last = locked.last;
         if pause::in_force(&self.lock.place, &locked, last).is_some() {
             drop(locked);
-            return self.busy(|| None);
+            return self.busy(None);
         }
         let Some(rest) = self.still_cooling(last) else {
-            return self.run(locked, last).map(First::Enter);
+            return self.run(locked).map(First::Enter);
         };
         match (self.config.mode, self.times.delay.is_zero()) {
             (Mode::Wait, _) => Ok(First::CoolDown(locked, rest)),
@@ -167,10 +208,6 @@ impl<'a> Call<'a> {
         }
     }
 
-    fn last(&self, locked: &Locked) -> Option<Last> {
-        locked.last(&self.lock.place)
-    }
-
     fn still_cooling(&self, last: Option<Last>) -> Option<Duration> {
         if self.times.cooldown.is_zero() {
             return None;
@@ -182,8 +219,8 @@ impl<'a> Call<'a> {
             .filter(|rest| !rest.is_zero())
     }
 
-    fn run(&self, locked: Locked, last: Option<Last>) -> Result<Entry> {
-        let guard = locked.start_after(last, &self.lock.place);
+    fn run(&self, locked: Locked) -> Result<Entry> {
+        let guard = locked.start(&self.lock.place);
         if self.config.refuse_abandoned
             && let Some(holder) = guard.abandoned()
         {
@@ -197,14 +234,12 @@ impl<'a> Call<'a> {
 
     fn cool_down(&self, locked: Locked, rest: Duration) -> Result<Entry> {
         sleep(rest);
-        let last = self.last(&locked);
-        self.run(locked, last)
+        self.run(locked)
     }
 
     async fn cool_down_async(self, locked: Locked, rest: Duration) -> Result<Entry> {
         self.sleep(rest).await?;
-        let last = self.last(&locked);
-        self.run(locked, last)
+        self.run(locked)
     }
 
     async fn sleep(&self, time: Duration) -> Result<()> {
@@ -218,29 +253,29 @@ impl<'a> Call<'a> {
 
     /// Mode wait without a limit: in the kernel's queue. The call's own delay is spent in the lock,
     /// that of skipping callers together with them.
-    fn wait_blocking(&self) -> Result<Entry> {
+    fn wait_blocking(&self, mut busy: Option<Opened>) -> Result<Entry> {
         loop {
-            let locked = self.lock.place.lock_blocking(Kind::Exclusive)?;
-            let last = self.last(&locked);
+            let locked = self.lock.place.lock_in_turn(Kind::Exclusive, busy.take())?;
+            let last = locked.last;
             if let Some(rest) = pause::in_force(&self.lock.place, &locked, last) {
                 drop(locked);
                 wait::block_on(self.sit_out(rest))?;
                 continue;
             }
             let rest = self.still_cooling(last).unwrap_or_default();
-            let entry = self.run(locked.contended(), last)?;
+            let entry = self.run(locked.contended())?;
             sleep(self.times.delay.max(rest));
             return Ok(entry);
         }
     }
 
     /// The same with a limit, or without blocking the executor.
-    async fn wait_for_turn(&self) -> Result<Entry> {
-        let deadline = self.deadline();
+    async fn wait_for_turn(&self, mut busy: Option<Opened>) -> Result<Entry> {
+        let (place, deadline) = (&self.lock.place, self.deadline());
         loop {
-            let locked = wait::acquire(&self.lock.place, Kind::Exclusive, deadline).await?;
-            let locked = locked.ok_or_else(|| self.timeout())?;
-            let last = self.last(&locked);
+            let locked = place.lock_in_turn_async(Kind::Exclusive, deadline, busy.take());
+            let locked = locked.await?.ok_or_else(|| self.timeout())?;
+            let last = locked.last;
             if let Some(rest) = pause::in_force(&self.lock.place, &locked, last) {
                 drop(locked);
                 let left = deadline.map(|until| until.saturating_duration_since(Instant::now()));
@@ -252,7 +287,7 @@ impl<'a> Call<'a> {
                 continue;
             }
             let rest = self.still_cooling(last).unwrap_or_default();
-            let entry = self.run(locked, last)?;
+            let entry = self.run(locked.contended())?;
             self.sleep(self.times.delay.max(rest)).await?;
             return Ok(entry);
         }
@@ -265,10 +300,13 @@ impl<'a> Call<'a> {
     }
 
     /// Waits as mode and times say.
-    async fn contended(self) -> Result<Entry> {
+    async fn contended(self, busy: Option<Opened>) -> Result<Entry> {
         match self.config.mode {
-            Mode::Skip => self.skip_after_pause().await,
-            Mode::Wait | Mode::Try => self.wait_for_turn().await,
+            Mode::Skip => {
+                drop(busy);
+                self.skip_after_pause().await
+            }
+            Mode::Wait | Mode::Try => self.wait_for_turn(busy).await,
         }
     }
 
@@ -281,13 +319,13 @@ impl<'a> Call<'a> {
                 // Only other skipping callers were there, on their way out: this is a free lock.
                 Pause::NotNeeded => {
                     if let Attempt::Locked(locked) = self.lock.place.attempt(Kind::Exclusive)? {
-                        let last = self.last(&locked);
+                        let last = locked.last;
                         if pause::in_force(&self.lock.place, &locked, last).is_some() {
                             // This call's own delay is over, another one's is not.
                             return Ok(self.skipped(SkipReason::Busy, holder));
                         }
                         return match self.still_cooling(last) {
-                            None => self.run(locked, last),
+                            None => self.run(locked),
                             Some(_) => Ok(self.skipped(SkipReason::CoolingDown, holder)),
                         };
                     }

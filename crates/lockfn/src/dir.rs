@@ -45,15 +45,13 @@ pub(crate) struct Directory {
     pub(crate) scope: Scope,
     /// The mode of new lock files.
     pub(crate) file_mode: Mode,
-    /// Whether its file system, by this host's clock, stamps a file that is renamed or unlinked.
-    pub(crate) stamps_changes: bool,
     /// Device and inode.
     file: (u64, u64),
-    /// Wall time of the last look whether it is still in its place.
+    /// Boot time of the last look whether it is still in its place.
     looked_ms: AtomicU64,
 }
 
-/// How long a look at the directory is good for.
+/// How long a look at the directory is good for; what is locked in it is verified by its path.
 const LOOK_MS: u64 = 10;
 
 impl Directory {
@@ -83,9 +81,9 @@ impl Directory {
         if let Some(why) = distrust(&stat, scope, euid) {
             return Err(insecure(why));
         }
-        let file_system =
+        let network =
             network::of_descriptor(&fd).map_err(|errno| io_error("examine", path, errno))?;
-        if !allow_network && let Some(file_system) = file_system.network {
+        if !allow_network && let Some(file_system) = network {
             return Err(LockError::Network {
                 path: path.to_owned(),
                 file_system,
@@ -98,8 +96,7 @@ impl Directory {
             Scope::Private | Scope::Beside => Mode::from_raw_mode(0o600),
         };
         let file = Facts::from(&stat).file;
-        let looked_ms = AtomicU64::new(clock::wall_ms());
-        let stamps_changes = file_system.stamps_changes;
+        let looked_ms = AtomicU64::new(clock::boot_ms());
         let path = path.to_owned();
         Ok(Self {
             path,
@@ -107,7 +104,6 @@ impl Directory {
             euid,
             scope,
             file_mode,
-            stamps_changes,
             file,
             looked_ms,
         })
@@ -115,7 +111,8 @@ impl Directory {
 
     /// Whether the path still leads to the directory opened: it may have been renamed, or deleted
     /// and made anew.
-    pub(crate) fn is_in_place(&self, now_ms: u64) -> bool {
+    pub(crate) fn is_in_place(&self) -> bool {
+        let now_ms = clock::boot_ms();
         if now_ms.abs_diff(self.looked_ms.load(Relaxed)) < LOOK_MS {
             return true;
         }

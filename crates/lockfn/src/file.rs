@@ -155,7 +155,7 @@ impl LockFile {
     /// Waits for the lock, for ever if need be. Blocks the thread: in async code use
     /// [`LockFile::lock_async`].
     pub fn lock(&self) -> Result<LockGuard> {
-        let locked = self.place.lock_blocking(Kind::Exclusive)?;
+        let locked = self.place.lock_in_turn(Kind::Exclusive, None)?;
         Ok(locked.start(&self.place))
     }
 
@@ -182,27 +182,29 @@ impl LockFile {
 
     /// The general form of the methods above: `None` if the lock is held and `wait` is over.
     pub fn acquire(&self, kind: Kind, wait: Wait) -> Result<Option<LockGuard>> {
-        let locked = match (self.place.attempt(kind)?, wait) {
-            (Attempt::Locked(locked), _) => Some(locked),
-            (Attempt::Busy(_), Wait::No) => None,
-            (Attempt::Busy(_), Wait::Forever) => Some(self.place.lock_blocking(kind)?.contended()),
-            (Attempt::Busy(_), Wait::Until(deadline)) => {
-                wait::block_on(wait::acquire(&self.place, kind, Some(deadline)))?
-            }
+        let place = &self.place;
+        let locked = match wait {
+            Wait::No => place.attempt(kind)?.locked(),
+            Wait::Forever => Some(place.lock_in_turn(kind, None)?),
+            Wait::Until(deadline) => match place.attempt_fairly(kind, Some(deadline))? {
+                Attempt::Locked(locked) => Some(locked),
+                Attempt::Busy(busy) => {
+                    wait::block_on(wait::acquire(place, kind, Some(deadline), busy))?
+                }
+            },
         };
-        Ok(locked.map(|locked| locked.start(&self.place)))
+        Ok(locked.map(|locked| locked.start(place)))
     }
 
     /// [`LockFile::acquire`] without blocking the executor.
     pub async fn acquire_async(&self, kind: Kind, wait: Wait) -> Result<Option<LockGuard>> {
-        let deadline = match (self.place.attempt(kind)?, wait) {
-            (Attempt::Locked(locked), _) => return Ok(Some(locked.start(&self.place))),
-            (Attempt::Busy(_), Wait::No) => return Ok(None),
-            (Attempt::Busy(_), Wait::Forever) => None,
-            (Attempt::Busy(_), Wait::Until(deadline)) => Some(deadline),
+        let place = &self.place;
+        let locked = match wait {
+            Wait::No => place.attempt(kind)?.locked(),
+            Wait::Forever => place.lock_in_turn_async(kind, None, None).await?,
+            Wait::Until(until) => place.lock_in_turn_async(kind, Some(until), None).await?,
         };
-        let locked = Box::pin(wait::acquire(&self.place, kind, deadline)).await?;
-        Ok(locked.map(|locked| locked.start(&self.place)))
+        Ok(locked.map(|locked| locked.start(place)))
     }
 
     /// Whether anybody, in this process or another one, holds the lock right now.

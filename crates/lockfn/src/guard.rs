@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     file::{Kind, Place},
     process,
-    record::{Head, HeadText, Holder, Last, State},
+    record::{Head, HeadText, Holder, Last, State, Waits},
 };
 
 /// Holds a lock until it is dropped, or its process ends, however it ends.
@@ -31,21 +31,10 @@ pub struct LockGuard {
 }
 
 impl Locked {
-    /// What the lock file says of the run before, if its holders keep records.
-    pub(crate) fn last(&self, place: &Place) -> Option<Last> {
-        self.fd().filter(|_| place.record).and_then(Last::read)
-    }
-
-    /// Makes the lock a hold.
-    pub(crate) fn start(self, place: &Arc<Place>) -> LockGuard {
-        let last = self.last(place);
-        self.start_after(last, place)
-    }
-
     /// Makes the lock a hold: writes the record, and learns from the one before.
-    pub(crate) fn start_after(mut self, last: Option<Last>, place: &Arc<Place>) -> LockGuard {
+    pub(crate) fn start(mut self, place: &Arc<Place>) -> LockGuard {
         let mut guard = LockGuard {
-            fd: self.fd.take(),
+            fd: self.take().map(|opened| opened.fd),
             place: Arc::clone(place),
             file: self.file,
             pid: self.pid,
@@ -56,15 +45,16 @@ impl Locked {
             abandoned: None,
         };
         if place.record && guard.kind == Kind::Exclusive {
-            guard.write_start(last.map(|last| last.head));
+            guard.write_start(self.last);
         }
         guard
     }
 }
 
 impl LockGuard {
-    fn write_start(&mut self, previous: Option<Head>) {
+    fn write_start(&mut self, last: Option<Last>) {
         let Some(fd) = &self.fd else { return };
+        let previous = last.map(|last| last.head);
         let who = self.place.who();
         if !who.may_write {
             return;
@@ -88,6 +78,10 @@ impl LockGuard {
         }
         let text = Box::new(head.encode());
         text.write(fd);
+        // Who comes from among the waiters has probably left others behind.
+        if self.contended && last.is_some_and(|last| last.waits.is_some()) {
+            Waits::now().write(fd);
+        }
         self.token = head.token;
         self.record = Some(text);
     }

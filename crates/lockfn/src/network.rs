@@ -1,5 +1,4 @@
-//! Recognises file systems: those where a lock of one host may exclude nobody, and those whose
-//! change times can be trusted.
+//! Recognises the file systems where a lock of one host may exclude nobody.
 
 use std::{
     io,
@@ -22,7 +21,7 @@ pub fn network_filesystem(path: &Path) -> io::Result<Option<&'static str>> {
         #[cfg(target_os = "linux")]
         let flags = flags | OFlags::PATH;
         match rustix::fs::open(look, flags, Mode::empty()) {
-            Ok(fd) => return Ok(of_descriptor(&fd)?.network),
+            Ok(fd) => return Ok(of_descriptor(&fd)?),
             Err(rustix::io::Errno::NOENT) => match look.parent() {
                 Some(parent) => look = parent,
                 None => return Ok(None),
@@ -32,36 +31,14 @@ pub fn network_filesystem(path: &Path) -> io::Result<Option<&'static str>> {
     }
 }
 
-/// What a file system is like.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FileSystem {
-    /// Its name, if it is a network file system.
-    pub(crate) network: Option<&'static str>,
-    /// Renaming or unlinking a file sets its change time, by this host's clock.
-    pub(crate) stamps_changes: bool,
-}
-
-pub(crate) fn of_descriptor(fd: &OwnedFd) -> rustix::io::Result<FileSystem> {
-    Ok(describe(&rustix::fs::fstatfs(fd.as_fd())?))
-}
-
-#[cfg(target_os = "linux")]
-fn describe(found: &rustix::fs::StatFs) -> FileSystem {
-    let magic = found.f_type as u32;
-    // ext2 to ext4, tmpfs, xfs, btrfs: looked at one by one.
-    let stamps_changes = matches!(magic, 0x0000_ef53 | 0x0102_1994 | 0x5846_5342 | 0x9123_683e);
-    FileSystem {
-        network: network_magic(magic),
-        stamps_changes,
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn describe(found: &rustix::fs::StatFs) -> FileSystem {
-    FileSystem {
-        network: name_of(found),
-        stamps_changes: false,
-    }
+/// The name of the network file system that this is on.
+pub(crate) fn of_descriptor(fd: &OwnedFd) -> rustix::io::Result<Option<&'static str>> {
+    let found = rustix::fs::fstatfs(fd.as_fd())?;
+    #[cfg(target_os = "linux")]
+    let network = network_magic(found.f_type as u32);
+    #[cfg(not(target_os = "linux"))]
+    let network = name_of(&found);
+    Ok(network)
 }
 
 /// The numbers of `linux/magic.h` and the file systems' own headers.

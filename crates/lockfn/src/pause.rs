@@ -37,7 +37,7 @@ pub(crate) enum Pause {
 /// What waiting for the holder led to.
 enum Waited {
     /// The holder is gone, the lock is ours, shared.
-    Shared(Locked, Option<Last>),
+    Shared(Locked),
     /// The holder is gone, and somebody else has begun: it ended then.
     Overtaken(u64),
     TimedOut,
@@ -51,15 +51,15 @@ pub(crate) async fn until_settled(
 ) -> Result<Pause> {
     let mut blocked = false;
     let asking = Asking::new(place, delay, arrived_up_ms);
-    let (locked, last) = match wait_shared(place, deadline, asking, &mut blocked).await? {
-        Waited::Shared(locked, last) => (locked, last),
+    let locked = match wait_shared(place, deadline, asking, &mut blocked).await? {
+        Waited::Shared(locked) => locked,
         Waited::Overtaken(ended_up_ms) => {
             sleep_until(place, ended_up_ms, delay).await?;
             return Ok(Pause::Over);
         }
         Waited::TimedOut => return Ok(Pause::TimedOut),
     };
-    let ended = match last {
+    let ended = match locked.last {
         // Its own word. It only counts as the end of the holder we met if it is later than that, or
         // if we met nobody but a newcomer who took a look at a pause in force.
         Some(last)
@@ -114,8 +114,7 @@ async fn wait_shared(
 ) -> Result<Waited> {
     let hub = wait::hub(place)?;
     for round in 0.. {
-        let mut opened = place.open(round)?;
-        opened.waited();
+        let opened = place.open(round)?;
         place.examine(&opened)?;
         let shared = FlockOperation::NonBlockingLockShared;
         if !place.flock(&opened.fd, shared)? {
@@ -125,11 +124,11 @@ async fn wait_shared(
                 return Ok(Waited::Overtaken(ended_up_ms));
             }
             let Ok(watch) = hub.watch(&opened.fd, &place.full) else {
-                let locked = wait::fallback::acquire(hub, place, Kind::Shared, deadline).await?;
+                let kind = Kind::Shared;
+                let locked = wait::fallback::acquire(hub, place, kind, deadline, opened).await?;
                 return Ok(locked.map_or(Waited::TimedOut, |locked| {
                     asking.heard();
-                    let last = locked.last(place);
-                    Waited::Shared(locked, last)
+                    Waited::Shared(locked)
                 }));
             };
             let mut looks = Looks::default();
@@ -140,13 +139,12 @@ async fn wait_shared(
                 if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                     return Ok(Waited::TimedOut);
                 }
-                looks.next(&opened, &watch, deadline).await;
+                looks.wait(&opened, &watch, deadline).await;
             }
         }
         if let Some(locked) = place.verified(opened, Kind::Shared)? {
             asking.heard();
-            let last = locked.last(place);
-            return Ok(Waited::Shared(locked, last));
+            return Ok(Waited::Shared(locked));
         }
     }
     Ok(Waited::TimedOut)
@@ -157,6 +155,7 @@ struct Asking<'a> {
     place: &'a Place,
     delay: Duration,
     arrived_up_ms: u64,
+    pid: u32,
     /// The holder met: one that was sure to end later than the request for it was made.
     met: Option<Head>,
     /// The request that stands for this caller while it waits.
@@ -169,6 +168,7 @@ impl<'a> Asking<'a> {
             place,
             delay,
             arrived_up_ms,
+            pid: process::pid(),
             met: None,
             request: None,
         }
@@ -184,7 +184,7 @@ impl<'a> Asking<'a> {
     /// Returns the end of the holder met, if another one holds the lock now: a caller that knows no
     /// pauses may be quicker than we are, and we do not wait for it as well.
     fn look(&mut self, opened: &Opened) -> Option<u64> {
-        let Last { head, request } = Last::read(&opened.fd)?;
+        let Last { head, request, .. } = Last::read(&opened.fd)?;
         match self.met {
             Some(met) if head.token > met.token => {
                 return Some(if head.previous_up_ms >= self.arrived_up_ms {
@@ -216,7 +216,9 @@ impl<'a> Asking<'a> {
 /// wait hear of the change to the file and ask again.
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
+        // A forked child has not asked for anything.
         if let Some(ours) = self.request.take()
+            && self.pid == process::pid()
             && let Ok(Some(opened)) = self.place.open_existing()
             && let Some(last) = Last::read(&opened.fd)
             && last.head.is_open()

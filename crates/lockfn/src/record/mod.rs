@@ -1,26 +1,29 @@
 //! What a holder writes into the lock file: text for people and messages. The kernel's lock, not
 //! this text, decides who holds it.
 //!
-//! Bytes 0..192 are the head (state, token, times), rewritten at both ends of a run; 192..256 the
-//! pause that waiting callers ask for; 256..1088 say who, written only when it is not there
-//! already. Each part has its own checksum.
+//! Bytes 0..192 are the head (state, token, times), rewritten at both ends of a run; 192..224 the
+//! mark of those who wait; 224..288 the pause that waiting callers ask for; 288..1088 say who,
+//! written only when it is not there already. All but the mark have a checksum.
 
 mod head;
 mod request;
 mod text;
+mod waits;
 mod who;
 
 use std::{fmt, os::fd::AsFd};
 
 pub(crate) use head::{Head, HeadText};
 pub(crate) use request::PauseRequest;
+pub(crate) use waits::Waits;
 pub(crate) use who::Who;
 
 use crate::clock;
 
 const HEAD: usize = 192;
+const WAITS: usize = 32;
 const REQUEST: usize = 64;
-const WHO: usize = 832;
+const WHO: usize = 800;
 
 /// How the last run of a lock ended, as far as its lock file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,25 +96,32 @@ impl fmt::Display for Holder {
     }
 }
 
-/// What the next caller needs to know of the run before: the head, and the pause asked for after
-/// it, if any.
+/// What the next caller needs to know of the run before: the head, whether somebody waits, and the
+/// pause asked for after it, if any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Last {
     pub(crate) head: Head,
+    pub(crate) waits: Option<Waits>,
     pub(crate) request: Option<PauseRequest>,
 }
 
 impl Last {
     pub(crate) fn read(fd: impl AsFd) -> Option<Self> {
-        let mut bytes = [0; HEAD + REQUEST];
+        let mut bytes = [0; HEAD + WAITS + REQUEST];
         let length = rustix::io::pread(fd, &mut bytes, 0).ok()?;
-        let (head, request) = bytes.get(..length)?.split_first_chunk()?;
+        let (head, rest) = bytes.get(..length)?.split_first_chunk()?;
         let head = Head::decode(head)?;
-        let request = request
-            .first_chunk()
+        let waits = rest.first_chunk().and_then(Waits::decode);
+        let request = rest
+            .get(WAITS..)
+            .and_then(<[u8]>::first_chunk)
             .and_then(PauseRequest::decode)
             .filter(|request| request.token == head.token);
-        Some(Self { head, request })
+        Some(Self {
+            head,
+            waits,
+            request,
+        })
     }
 }
 
@@ -125,11 +135,11 @@ impl Holder {
     /// What the lock file says; a part that is missing or torn is left empty, a head that is
     /// missing or torn is no record at all.
     pub(crate) fn read(fd: impl AsFd) -> Option<Self> {
-        let mut bytes = [0; HEAD + REQUEST + WHO];
+        let mut bytes = [0; HEAD + WAITS + REQUEST + WHO];
         let length = rustix::io::pread(fd, &mut bytes, 0).ok()?;
         let (head, rest) = bytes.get(..length)?.split_first_chunk()?;
         let head = Head::decode(head)?;
-        let who = who::verified(rest.get(REQUEST..).unwrap_or_default(), head.who);
+        let who = who::verified(rest.get(WAITS + REQUEST..).unwrap_or_default(), head.who);
         let field = |name: &str| -> String {
             who.lines()
                 .find_map(|line| line.strip_prefix(name)?.strip_prefix('='))

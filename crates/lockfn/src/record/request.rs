@@ -7,7 +7,7 @@
 use std::{ops::Range, os::fd::AsFd, time::Duration};
 
 use super::{
-    HEAD, REQUEST,
+    HEAD, REQUEST, WAITS,
     text::{checksum, number, write_number},
 };
 
@@ -45,7 +45,7 @@ impl PauseRequest {
 
     /// Best effort, as the head's.
     pub(crate) fn write(&self, fd: impl AsFd) -> bool {
-        rustix::io::pwrite(fd, &self.encode(), HEAD as u64) == Ok(REQUEST)
+        rustix::io::pwrite(fd, &self.encode(), (HEAD + WAITS) as u64) == Ok(REQUEST)
     }
 
     fn encode(self) -> [u8; REQUEST] {

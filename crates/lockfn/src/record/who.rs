@@ -3,7 +3,7 @@
 use std::os::fd::AsFd;
 
 use super::{
-    HEAD, REQUEST, WHO,
+    HEAD, REQUEST, WAITS, WHO,
     text::{Line, checksum},
 };
 
@@ -52,14 +52,14 @@ impl Who {
             bytes,
             sum,
             pid: me.pid,
-            may_write: me.file_limit >= (HEAD + REQUEST + WHO) as u64,
+            may_write: me.file_limit >= (HEAD + WAITS + REQUEST + WHO) as u64,
         }
     }
 
     /// Best effort, as the head's. Whoever asked for a pause asked an earlier holder: that request
     /// is blanked.
     pub(crate) fn write(&self, fd: impl AsFd) -> bool {
-        rustix::io::pwrite(fd, &self.bytes, HEAD as u64) == Ok(REQUEST + WHO)
+        rustix::io::pwrite(fd, &self.bytes, (HEAD + WAITS) as u64) == Ok(REQUEST + WHO)
     }
 }
 

@@ -5,8 +5,6 @@
 //! it gets it.
 
 use std::{
-    future::Future,
-    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll, Waker},
     time::Instant,
@@ -14,7 +12,7 @@ use std::{
 
 use super::hub::Hub;
 use crate::{
-    acquire::Locked,
+    acquire::{Locked, Opened},
     error::{LockError, Result},
     file::{Kind, Place},
 };
@@ -24,20 +22,14 @@ pub(crate) async fn acquire(
     place: &Arc<Place>,
     kind: Kind,
     deadline: Option<Instant>,
+    busy: Opened,
 ) -> Result<Option<Locked>> {
-    let errand = Errand::start(place, kind)?;
-    let mut result = Answer { errand };
-    let mut due = deadline.map(|deadline| hub.sleep(deadline));
-    std::future::poll_fn(|cx| {
-        if let Poll::Ready(locked) = Pin::new(&mut result).poll(cx) {
-            return Poll::Ready(locked.map(|locked| Some(locked.contended())));
-        }
-        match &mut due {
-            Some(due) => Pin::new(due).poll(cx).map(|()| Ok(None)),
-            None => Poll::Pending,
-        }
-    })
-    .await
+    let answer = Answer {
+        hub,
+        errand: Errand::start(place, kind, busy)?,
+    };
+    let locked = hub.within(deadline, |cx| answer.poll(cx)).await;
+    locked.transpose()
 }
 
 /// What the thread and its waiter share.
@@ -52,13 +44,13 @@ struct Progress {
 }
 
 impl Errand {
-    fn start(place: &Arc<Place>, kind: Kind) -> Result<Arc<Self>> {
+    fn start(place: &Arc<Place>, kind: Kind, busy: Opened) -> Result<Arc<Self>> {
         let errand = Arc::new(Self::default());
         let (theirs, place) = (Arc::clone(&errand), Arc::clone(place));
         let failed_at = place.path.clone();
         std::thread::Builder::new()
             .name("lockfn-waiter".to_owned())
-            .spawn(move || theirs.finish(place.lock_blocking(kind)))
+            .spawn(move || theirs.finish(place.wait_blocking(kind, busy)))
             .map_err(|source| LockError::Io {
                 action: "start waiting for",
                 path: failed_at,
@@ -81,13 +73,12 @@ impl Errand {
 }
 
 struct Answer {
+    hub: &'static Hub,
     errand: Arc<Errand>,
 }
 
-impl Future for Answer {
-    type Output = Result<Locked>;
-
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+impl Answer {
+    fn poll(&self, cx: &Context<'_>) -> Poll<Result<Locked>> {
         let mut progress = self.errand.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(locked) = progress.locked.take() {
             return Poll::Ready(locked);
@@ -99,6 +90,9 @@ impl Future for Answer {
 
 impl Drop for Answer {
     fn drop(&mut self) {
+        if !self.hub.is_ours() {
+            return;
+        }
         let mut progress = self.errand.0.lock().unwrap_or_else(PoisonError::into_inner);
         progress.nobody_waits = true;
         drop(progress.locked.take());

@@ -5,29 +5,35 @@
 use std::{
     collections::{BTreeMap, HashMap},
     ffi::CStr,
-    future::Future,
+    future::{Future, poll_fn},
     io,
+    mem::ManuallyDrop,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak},
     task::{Context, Poll, Waker},
+    thread::ThreadId,
     time::Instant,
 };
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 
-use super::queue::Queue;
+use super::{
+    events::{Bell, Events, News},
+    queue::{Queue, Turn},
+    watch::{Signal, Watch},
+};
 use crate::process;
 
 #[derive(Debug)]
 pub(crate) struct Hub {
     pid: u32,
-    /// Written to when a timer earlier than all others appears.
-    bell: OwnedFd,
-    heard: OwnedFd,
-    /// `None` where there is no inotify, or no more of it.
-    inotify: Option<OwnedFd>,
+    /// Rung when a timer earlier than all others appears.
+    bell: Bell,
+    /// `None` where there are none, or no more of them.
+    events: Option<Events>,
+    listener: OnceLock<ThreadId>,
     state: Mutex<State>,
     lines: Mutex<HashMap<PathBuf, Weak<Queue>>>,
 }
@@ -36,34 +42,12 @@ pub(crate) struct Hub {
 struct State {
     listening: bool,
     watched: HashMap<i32, Vec<Arc<Signal>>>,
-    timers: BTreeMap<(Instant, u64), Waker>,
+    timers: BTreeMap<Timer, Waker>,
     next_timer: u64,
 }
 
-/// Whether something happened to a watched file since its watcher last looked.
-#[derive(Debug, Default)]
-struct Signal(Mutex<Heard>);
-
-#[derive(Debug, Default)]
-struct Heard {
-    event: bool,
-    waker: Option<Waker>,
-}
-
-/// A watched lock file; dropping it ends the watch.
-#[derive(Debug)]
-pub(crate) struct Watch {
-    hub: &'static Hub,
-    descriptor: i32,
-    signal: Arc<Signal>,
-}
-
-/// Why a wait is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Woke {
-    Event,
-    Due,
-}
+/// When, and which of those due then.
+pub(super) type Timer = (Instant, u64);
 
 struct Link {
     hub: Hub,
@@ -95,15 +79,19 @@ impl Hub {
     }
 
     fn new(pid: u32) -> io::Result<Self> {
-        let (heard, bell) = bell()?;
         Ok(Self {
             pid,
-            bell,
-            heard,
-            inotify: inotify(),
+            bell: Bell::new()?,
+            events: Events::new(),
+            listener: OnceLock::new(),
             state: Mutex::default(),
             lines: Mutex::default(),
         })
+    }
+
+    /// Whether it is this process's, and not that of the one it was forked from.
+    pub(super) fn is_ours(&self) -> bool {
+        self.pid == process::pid()
     }
 
     fn listening(&'static self) -> io::Result<&'static Self> {
@@ -117,8 +105,15 @@ impl Hub {
         Ok(self)
     }
 
-    /// The line of waiters of the lock at `path`.
-    pub(crate) fn line(&self, path: &Path) -> Arc<Queue> {
+    /// A place at the end of the line of waiters of the lock at `path`.
+    pub(super) fn join(&'static self, path: &Path) -> InLine {
+        InLine {
+            hub: self,
+            turn: Some(Queue::join(self.line(path))),
+        }
+    }
+
+    fn line(&self, path: &Path) -> Arc<Queue> {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(line) = lines.get(path).and_then(Weak::upgrade) {
             return line;
@@ -129,24 +124,35 @@ impl Hub {
         line
     }
 
-    /// Watches the file behind `fd` (also if it has no name any more), or at `path` without /proc.
+    /// Watches the file behind `fd`, which is at `path`.
     pub(crate) fn watch(&'static self, fd: &OwnedFd, path: &CStr) -> io::Result<Watch> {
-        let Some(inotify) = &self.inotify else {
+        let Some(events) = &self.events else {
             return Err(io::ErrorKind::Unsupported.into());
         };
         let mut state = self.state();
-        let descriptor = add_watch(inotify, fd, path)?;
-        let signal = Arc::new(Signal::default());
+        let file = events.watch(fd, path)?;
+        let signal = Arc::new(Signal::new(self));
         state
             .watched
-            .entry(descriptor)
+            .entry(file)
             .or_default()
             .push(Arc::clone(&signal));
-        Ok(Watch {
-            hub: self,
-            descriptor,
-            signal,
-        })
+        Ok(Watch::new(self, file, signal))
+    }
+
+    pub(super) fn unwatch(&self, file: i32, signal: &Arc<Signal>) {
+        let mut state = self.state();
+        let Some(signals) = state.watched.get_mut(&file) else {
+            return;
+        };
+        signals.retain(|one| !Arc::ptr_eq(one, signal));
+        if signals.is_empty() {
+            state.watched.remove(&file);
+            // Under the lock: another watch of the same file must not be added in between.
+            if let Some(events) = &self.events {
+                events.forget(file);
+            }
+        }
     }
 
     /// Sleeps until then, on any executor.
@@ -158,27 +164,55 @@ impl Hub {
         }
     }
 
+    /// What `ready` has to say, or `None` if it says nothing until then.
+    pub(crate) async fn within<T>(
+        &'static self,
+        until: Option<Instant>,
+        mut ready: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Option<T> {
+        let mut due = until.map(|until| self.sleep(until));
+        poll_fn(|cx| {
+            if let Poll::Ready(said) = ready(cx) {
+                return Poll::Ready(Some(said));
+            }
+            match &mut due {
+                Some(due) => Pin::new(due).poll(cx).map(|()| None),
+                None => Poll::Pending,
+            }
+        })
+        .await
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_timer(&self, until: Instant, waker: &Waker) -> (Instant, u64) {
+    pub(super) fn set_timer(&self, until: Instant, waker: &Waker) -> Timer {
         let mut state = self.state();
-        let key = (until, state.next_timer);
+        let timer = (until, state.next_timer);
         state.next_timer += 1;
-        state.timers.insert(key, waker.clone());
-        if state
+        state.timers.insert(timer, waker.clone());
+        let is_first = state
             .timers
             .first_key_value()
-            .is_some_and(|(first, _)| *first == key)
-        {
-            // A full pipe rings just as well.
-            rustix::io::write(&self.bell, b"!").unwrap_or_default();
+            .is_some_and(|(first, _)| *first == timer);
+        // The listener itself is about to look anyway.
+        if is_first && self.listener.get() != Some(&std::thread::current().id()) {
+            self.bell.ring();
         }
-        key
+        timer
+    }
+
+    pub(super) fn cancel(&self, timer: &Timer) {
+        let waker = self.state().timers.remove(timer);
+        // Outside the lock: the last waker of a task may take everything with it that the task owns.
+        drop(waker);
     }
 
     fn listen(&self) {
+        self.listener
+            .set(std::thread::current().id())
+            .unwrap_or_default();
         loop {
             let next = self.wake_due();
             let timeout = next.map(|next| {
@@ -188,183 +222,104 @@ impl Hub {
                     tv_nsec: left.subsec_nanos().into(),
                 }
             });
-            let mut sources = vec![PollFd::new(&self.heard, PollFlags::IN)];
-            if let Some(inotify) = &self.inotify {
-                sources.push(PollFd::new(inotify, PollFlags::IN));
+            let (rung, happened) = self.listen_until(timeout.as_ref());
+            if rung {
+                self.bell.silence();
             }
-            // EINTR is a round for nothing.
-            rustix::event::poll(&mut sources, timeout.as_ref()).unwrap_or_default();
-            let mut rung = [0; 64];
-            while rustix::io::read(&self.heard, &mut rung).is_ok_and(|read| read == rung.len()) {}
-            for waker in self.read_events() {
-                waker.wake();
+            if happened {
+                self.tell_watchers();
             }
+        }
+    }
+
+    /// Whether the bell rang, and whether something happened to a file.
+    fn listen_until(&self, timeout: Option<&Timespec>) -> (bool, bool) {
+        let mut sources = vec![PollFd::new(self.bell.fd(), PollFlags::IN)];
+        if let Some(events) = &self.events {
+            sources.push(PollFd::new(events.fd(), PollFlags::IN));
+        }
+        // EINTR is a round for nothing.
+        rustix::event::poll(&mut sources, timeout).unwrap_or_default();
+        let mut ready = sources.iter().map(|source| !source.revents().is_empty());
+        (
+            ready.next().unwrap_or_default(),
+            ready.next().unwrap_or_default(),
+        )
+    }
+
+    fn tell_watchers(&self) {
+        let Some(events) = &self.events else { return };
+        let heard = events.read();
+        let told: Vec<(Arc<Signal>, News)> = {
+            let state = self.state();
+            match heard {
+                Some(files) => files
+                    .iter()
+                    .filter_map(|(file, news)| Some((state.watched.get(file)?, *news)))
+                    .flat_map(|(signals, news)| signals.iter().map(move |one| (one.clone(), news)))
+                    .collect(),
+                None => state
+                    .watched
+                    .values()
+                    .flatten()
+                    .map(|one| (one.clone(), News::Closed))
+                    .collect(),
+            }
+        };
+        // Outside the lock: those told set timers, and wake.
+        for (signal, news) in told {
+            signal.tell(news);
         }
     }
 
     /// Wakes whose time has come; says when the next one's will.
     fn wake_due(&self) -> Option<Instant> {
-        let mut due = Vec::new();
-        let next = {
-            let mut state = self.state();
-            let now = Instant::now();
-            while let Some(entry) = state.timers.first_entry() {
-                if entry.key().0 > now {
-                    break;
+        loop {
+            let mut due = Vec::new();
+            let next = {
+                let mut state = self.state();
+                let now = Instant::now();
+                while let Some(entry) = state.timers.first_entry() {
+                    if entry.key().0 > now {
+                        break;
+                    }
+                    due.push(entry.remove());
                 }
-                due.push(entry.remove());
+                state.timers.first_key_value().map(|((until, _), _)| *until)
+            };
+            if due.is_empty() {
+                return next;
             }
-            state.timers.first_key_value().map(|((until, _), _)| *until)
-        };
-        // Outside the lock: a waker may run anything.
-        for waker in due {
-            waker.wake();
-        }
-        next
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl Hub {
-    fn read_events(&self) -> Vec<Waker> {
-        use rustix::fs::inotify::{ReadFlags, Reader};
-        let mut wakers = Vec::new();
-        let Some(inotify) = &self.inotify else {
-            return wakers;
-        };
-        let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
-        let mut reader = Reader::new(inotify, &mut buffer);
-        while let Ok(event) = reader.next() {
-            let state = self.state();
-            if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                wakers.extend(
-                    state
-                        .watched
-                        .values()
-                        .flatten()
-                        .filter_map(|signal| signal.fire()),
-                );
-            } else if let Some(signals) = state.watched.get(&event.wd()) {
-                wakers.extend(signals.iter().filter_map(|signal| signal.fire()));
+            // Outside the lock: a waker may run anything, and set another timer.
+            for waker in due {
+                waker.wake();
             }
         }
-        wakers
     }
 }
 
-#[cfg(not(target_os = "linux"))]
-impl Hub {
-    #[expect(clippy::unused_self, reason = "there are events on Linux")]
-    fn read_events(&self) -> Vec<Waker> {
-        Vec::new()
+/// A place in a line of waiters; dropping it leaves.
+#[derive(Debug)]
+pub(super) struct InLine {
+    hub: &'static Hub,
+    turn: Option<Turn>,
+}
+
+impl InLine {
+    /// Ready once everybody before has left.
+    pub(super) fn poll_first(&self, cx: &Context<'_>) -> Poll<()> {
+        self.turn
+            .as_ref()
+            .map_or(Poll::Ready(()), |turn| turn.poll_first(cx))
     }
 }
 
-/// Two ends of a pipe that neither block nor reach other programs.
-#[cfg(not(target_vendor = "apple"))]
-fn bell() -> io::Result<(OwnedFd, OwnedFd)> {
-    use rustix::pipe::{PipeFlags, pipe_with};
-    Ok(pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
-}
-
-/// The same where it takes two steps.
-#[cfg(target_vendor = "apple")]
-fn bell() -> io::Result<(OwnedFd, OwnedFd)> {
-    let (heard, bell) = rustix::pipe::pipe()?;
-    for end in [&heard, &bell] {
-        rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC)?;
-        rustix::fs::fcntl_setfl(end, rustix::fs::OFlags::NONBLOCK)?;
-    }
-    Ok((heard, bell))
-}
-
-#[cfg(target_os = "linux")]
-fn inotify() -> Option<OwnedFd> {
-    use rustix::fs::inotify::CreateFlags;
-    rustix::fs::inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn inotify() -> Option<OwnedFd> {
-    None
-}
-
-#[cfg(target_os = "linux")]
-fn add_watch(inotify: &OwnedFd, fd: &OwnedFd, path: &CStr) -> io::Result<i32> {
-    use std::os::fd::{AsFd, AsRawFd};
-
-    use rustix::fs::inotify::WatchFlags;
-    // CLOSE: the holder is done (it unlocks first) or dead. MODIFY: a holder writes its end; the
-    // only sign of it when a child shares the descriptor.
-    let flags = WatchFlags::CLOSE | WatchFlags::MODIFY;
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    rustix::fs::inotify::add_watch(inotify.as_fd(), link.as_str(), flags)
-        .or_else(|_| rustix::fs::inotify::add_watch(inotify.as_fd(), path, flags))
-        .map_err(io::Error::from)
-}
-
-#[cfg(not(target_os = "linux"))]
-fn add_watch(_: &OwnedFd, _: &OwnedFd, _: &CStr) -> io::Result<i32> {
-    Err(io::ErrorKind::Unsupported.into())
-}
-
-#[cfg(target_os = "linux")]
-fn remove_watch(inotify: &OwnedFd, descriptor: i32) {
-    // Gone already if the file was deleted.
-    rustix::fs::inotify::remove_watch(inotify, descriptor).unwrap_or_default();
-}
-
-#[cfg(not(target_os = "linux"))]
-fn remove_watch(_: &OwnedFd, _: i32) {}
-
-impl Signal {
-    #[cfg(target_os = "linux")]
-    fn fire(&self) -> Option<Waker> {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.event = true;
-        heard.waker.take()
-    }
-
-    fn poll(&self, cx: &Context<'_>) -> Poll<()> {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if std::mem::take(&mut heard.event) {
-            return Poll::Ready(());
-        }
-        heard.waker = Some(cx.waker().clone());
-        Poll::Pending
-    }
-}
-
-impl Watch {
-    /// Until something happens to the file, or until then.
-    pub(crate) async fn wait(&self, until: Option<Instant>) -> Woke {
-        let mut due = until.map(|until| self.hub.sleep(until));
-        std::future::poll_fn(|cx| {
-            if self.signal.poll(cx).is_ready() {
-                return Poll::Ready(Woke::Event);
-            }
-            match &mut due {
-                Some(due) => Pin::new(due).poll(cx).map(|()| Woke::Due),
-                None => Poll::Pending,
-            }
-        })
-        .await
-    }
-}
-
-impl Drop for Watch {
+impl Drop for InLine {
     fn drop(&mut self) {
-        let mut state = self.hub.state();
-        let Some(signals) = state.watched.get_mut(&self.descriptor) else {
-            return;
-        };
-        signals.retain(|signal| !Arc::ptr_eq(signal, &self.signal));
-        if signals.is_empty() {
-            state.watched.remove(&self.descriptor);
-            // Under the lock: another watch of the same file must not be added in between.
-            if let Some(inotify) = &self.hub.inotify {
-                remove_watch(inotify, self.descriptor);
-            }
+        // A forked child stands in no line: that is its parent's, and whoever had it locked at the
+        // fork will not unlock it here.
+        if !self.hub.is_ours() {
+            let _left = ManuallyDrop::new(self.turn.take());
         }
     }
 }
@@ -374,13 +329,15 @@ impl Drop for Watch {
 pub(crate) struct Sleep {
     hub: &'static Hub,
     until: Instant,
-    timer: Option<(Instant, u64)>,
+    timer: Option<Timer>,
 }
 
 impl Sleep {
     fn forget(&mut self) {
-        if let Some(timer) = self.timer.take() {
-            self.hub.state().timers.remove(&timer);
+        if let Some(timer) = self.timer.take()
+            && self.hub.is_ours()
+        {
+            self.hub.cancel(&timer);
         }
     }
 }

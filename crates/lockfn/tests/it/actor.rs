@@ -175,6 +175,8 @@ fn plays_its_role() {
         ("no-flock" | "no-create" | "no-record" | "no-record-pause" | "no-inotify", _) => {
             crate::kernel::act(&role, &words);
         }
+        ("greedy", _) => crate::fair::act(&words),
+        ("mounts" | "forks-waiting", _) => crate::overlap::act(&role, &words),
         ("another-user", _) => crate::users::act(&words),
         (role, _) => panic!("no role {role}"),
     }
@@ -187,7 +189,7 @@ fn count(how: &str, path: &Path, counter: &Path) {
     drop(guard);
 }
 
-fn take(how: &str, lock: &LockFile) -> LockGuard {
+pub(crate) fn take(how: &str, lock: &LockFile) -> LockGuard {
     match how {
         "sync" => lock.lock().unwrap(),
         "timed" => lock.lock_within(Duration::from_hours(1)).unwrap().unwrap(),

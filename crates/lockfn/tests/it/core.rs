@@ -92,30 +92,31 @@ pub(crate) fn until_waiting(lock: &LockFile) {
 
 /// The same of another process.
 pub(crate) fn until_process_waits(lock: &LockFile, pid: u32) {
+    while !waits(lock, pid) {
+        thread::yield_now();
+    }
+}
+
+/// Whether that process waits for the lock now.
+pub(crate) fn waits(lock: &LockFile, pid: u32) -> bool {
     use std::os::unix::fs::MetadataExt;
     let inode = std::fs::metadata(lock.path()).unwrap().ino();
     let queued = format!(":{inode} ");
     let waiter = format!(" {pid} ");
     let watched = format!("ino:{inode:x} ");
-    loop {
-        let table = std::fs::read_to_string("/proc/locks").unwrap();
-        if table
-            .lines()
-            .any(|line| line.contains("->") && line.contains(&queued) && line.contains(&waiter))
-        {
-            return;
-        }
-        for entry in std::fs::read_dir(format!("/proc/{pid}/fdinfo")).unwrap() {
-            let info = std::fs::read_to_string(entry.unwrap().path()).unwrap_or_default();
-            if info
-                .lines()
-                .any(|line| line.starts_with("inotify") && line.contains(&watched))
-            {
-                return;
-            }
-        }
-        thread::yield_now();
-    }
+    let table = std::fs::read_to_string("/proc/locks").unwrap();
+    let is_queued = table
+        .lines()
+        .any(|line| line.contains("->") && line.contains(&queued) && line.contains(&waiter));
+    is_queued
+        || std::fs::read_dir(format!("/proc/{pid}/fdinfo"))
+            .unwrap()
+            .any(|entry| {
+                std::fs::read_to_string(entry.unwrap().path())
+                    .unwrap_or_default()
+                    .lines()
+                    .any(|line| line.starts_with("inotify") && line.contains(&watched))
+            })
 }
 
 /// How often the threads of this process have gone to sleep so far.
