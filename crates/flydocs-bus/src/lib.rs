@@ -6,6 +6,7 @@ mod error;
 mod event;
 mod group;
 mod held;
+pub mod leases;
 mod ledger;
 mod measure;
 mod member;

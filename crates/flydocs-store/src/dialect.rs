@@ -68,6 +68,10 @@ macro_rules! sqlite {
     (skip_locked) => { "" };
     // without statistics SQLite prefers any equality to the index that has the rows in order
     ((by $index:literal)) => { concat!(" INDEXED BY ", $index) };
+    // the line in the log is a statement of its own: see [`crate::transition::Transition::noted`]
+    (changed) => { "" };
+    ((noted $method:literal)) => { concat!(" RETURNING ", sqlite!(columns)) };
+    ((noted_with_request $method:literal)) => { concat!(sqlite!((noted $method)), ", request") };
     ($text:literal) => { $text };
 }
 
@@ -113,6 +117,19 @@ macro_rules! postgres {
     (beats) => { "json_to_recordset($1::json) AS b(id text, fence bigint, progress json)" };
     (skip_locked) => { "FOR UPDATE SKIP LOCKED" };
     ((by $index:literal)) => { "" };
+    // a change and its line in the log in one statement, which saves a way to the server and back
+    (changed) => { "WITH changed AS (" };
+    ((noted $method:literal)) => { concat!(postgres!((log $method)), " SELECT ", postgres!(columns), " FROM changed") };
+    ((noted_with_request $method:literal)) => {
+        concat!(postgres!((log $method)), " SELECT ", postgres!(columns), ", request::text AS request FROM changed")
+    };
+    ((log $method:literal)) => {
+        concat!(" RETURNING *), noted AS (
+           INSERT INTO extraction_history
+             (extraction_id, revision, at, method, status, leg_status, attempts, worker, error)
+           SELECT id, revision, now(), '", $method, "', status, ", postgres!(leg_status), ", attempts, claimed_by, error
+           FROM changed)")
+    };
     ($text:literal) => { $text };
 }
 
@@ -215,6 +232,12 @@ pub(crate) trait Dialect: Clone + Debug + Send + Sync + Sized + 'static {
     /// What makes a bound text a time.
     const TIME_CAST: &'static str;
 
+    /// Whether one statement may change several tables: `(noted ..)` then writes the log with the change.
+    const CHAINS: bool;
+
+    /// Whether a table keeps how many extractions there are of each status.
+    const KEEPS_TOTALS: bool;
+
     /// An open transaction; dropped = rolled back.
     type Tx: Send;
 
@@ -252,7 +275,8 @@ pub(crate) trait Dialect: Clone + Debug + Send + Sync + Sized + 'static {
     /// Writes an event with the change it announces.
     async fn publish(tx: &mut Self::Tx, event: &NewEvent) -> flydocs_bus::Result<Published>;
 
-    /// Notes which workers are dead: all that are, or this one if it is. Returns the newly dead.
+    /// Notes which workers are dead: all that are, or this one if it is; what they took from the bus is due again.
+    /// Returns the newly dead.
     async fn bury_dead_workers(&self, instance: Option<&str>) -> crate::error::Result<Vec<String>>;
 
     /// Tells other processes, after a commit, that a row changed. A hint.

@@ -104,6 +104,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// What the bus could not do with its tables, which lie beside ours.
+    pub(crate) fn of_bus(operation: &'static str, error: flydocs_bus::Error) -> Self {
+        match error {
+            flydocs_bus::Error::Database { source, .. } => Self::Database { operation, source },
+            other => Self::Outbox {
+                source: Box::new(other),
+            },
+        }
+    }
+
     /// True when the database undid the transaction because another one was in the way.
     pub(crate) fn is_conflict(&self) -> bool {
         matches!(self, Self::Database { source: sqlx::Error::Database(e), .. }

@@ -195,7 +195,7 @@ impl<D: Dialect> Store for SqlStore<D> {
     }
 
     async fn sweep_workers(&self) -> Result<Vec<String>> {
-        undisturbed(|| self.db.bury_dead_workers(None)).await
+        self.bury(None).await
     }
 
     async fn workers(&self) -> Result<Vec<Worker>> {

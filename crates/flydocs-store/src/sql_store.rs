@@ -55,6 +55,11 @@ impl<D: Dialect> SqlStore<D> {
     pub(crate) fn committed(&self, id: ExtractionId, topics: &[&str]) {
         self.changes.tell(id);
         self.db.hint(id);
+        self.wake(topics);
+    }
+
+    /// Wakes the bus: something is due on these topics.
+    pub(crate) fn wake(&self, topics: &[&str]) {
         let wakes = self.wakes.read().unwrap_or_else(PoisonError::into_inner);
         for topic in topics {
             for wake in wakes.iter() {

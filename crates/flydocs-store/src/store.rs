@@ -181,7 +181,8 @@ pub trait Store: Send + Sync + Debug {
     async fn register_worker(&self, name: &str) -> Result<WorkerLiveness>;
 
     /// Looks which registered workers are dead and notes it; returns the instances found dead now.
-    /// From then on their claims are lost.
+    /// From then on their claims are lost, and what they took from the bus of this database under
+    /// that name is due at once.
     async fn sweep_workers(&self) -> Result<Vec<String>>;
 
     /// The registered workers, newest first.

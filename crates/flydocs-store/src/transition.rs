@@ -97,6 +97,15 @@ impl<D: Dialect> Transition<'_, D> {
         .await
     }
 
+    /// The same for a change whose statement ends with `(noted ..)`.
+    pub(crate) async fn noted(&mut self, record: &Record, method: &'static str) -> Result<()> {
+        if D::CHAINS {
+            self.methods.push(method);
+            return Ok(());
+        }
+        self.note(record, method).await
+    }
+
     /// The same for a transition of its leg.
     pub(crate) async fn note_leg(&mut self, record: &Record, method: &'static str) -> Result<()> {
         let error = record.leg_error()?.map(|e| error_json(&e));
@@ -174,15 +183,7 @@ impl<D: Dialect> Transition<'_, D> {
         let event = announcement.event(options, delay);
         let published = D::publish(&mut self.tx, &event)
             .await
-            .map_err(|source| match source {
-                flydocs_bus::Error::Database { source, .. } => Error::Database {
-                    operation: "write an event to the outbox",
-                    source,
-                },
-                other => Error::Outbox {
-                    source: Box::new(other),
-                },
-            })?;
+            .map_err(|error| Error::of_bus("write an event to the outbox", error))?;
         if published == Published::New {
             self.topics.push(announcement.topic(options));
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::{
+    conflict::undisturbed,
     dialect::{Dialect, Sql},
     error::{During as _, Result},
     sql_store::SqlStore,
@@ -17,6 +18,16 @@ const ALL: Sql = sql!(
 );
 
 impl<D: Dialect> SqlStore<D> {
+    /// Notes which workers are dead, all that are or this one if it is, and wakes those who can take over what they
+    /// had.
+    pub(crate) async fn bury(&self, instance: Option<&str>) -> Result<Vec<String>> {
+        let dead = undisturbed(|| self.db.bury_dead_workers(instance)).await?;
+        if !dead.is_empty() {
+            self.wake(&[&self.options.jobs_topic, &self.options.bbox_refine_topic]);
+        }
+        Ok(dead)
+    }
+
     pub(crate) async fn workers(&self) -> Result<Vec<Worker>> {
         let rows = self
             .db

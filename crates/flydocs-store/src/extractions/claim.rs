@@ -18,7 +18,7 @@ use crate::{
 /// The first claim of all rows goes by this statement. `$3` is minus the lease, `$4` minus the heartbeat time-out,
 /// `$5` the attempt budget.
 pub(crate) const CLAIM: Sql = sql!(
-    "UPDATE extractions
+    changed "UPDATE extractions
      SET status = 'running', started_at = " now ", attempts = attempts + 1, claimed_by = $2,
          heartbeat_at = " now ", next_attempt_at = NULL, progress = NULL,
          fence = fence + 1, revision = revision + 1
@@ -27,8 +27,7 @@ pub(crate) const CLAIM: Sql = sql!(
             OR status = 'running' AND cancel_requested_at IS NULL AND attempts < $5
                AND (started_at < " (after "$3") " OR heartbeat_at < " (after "$4") "
                     OR EXISTS (SELECT 1 FROM workers w
-                               WHERE w.instance = claimed_by AND w.dead_at IS NOT NULL)))
-     RETURNING " columns ", " (text "request")
+                               WHERE w.instance = claimed_by AND w.dead_at IS NOT NULL)))" (noted_with_request "mark_running")
 );
 
 pub(crate) const WORKER_LOST: Sql = sql!(
@@ -71,7 +70,7 @@ impl<D: Dialect> SqlStore<D> {
             Ok(Status::Running) => {
                 // The sweep comes every few seconds; whoever asks for the row need not wait for it.
                 if let Some(holder) = claimed_by
-                    && !self.db.bury_dead_workers(Some(&holder)).await?.is_empty()
+                    && !self.bury(Some(&holder)).await?.is_empty()
                     && let Some(claimed) = self.try_claim(id, worker).await?
                 {
                     return Ok(claimed);
@@ -95,7 +94,7 @@ impl<D: Dialect> SqlStore<D> {
             .await?;
         if let Some(RecordWithRequest { record, request }) = won {
             let request = record.json("request", &request)?;
-            transition.note(&record, "mark_running").await?;
+            transition.noted(&record, "mark_running").await?;
             let (attempts, fence) = (record.attempts as u32, record.fence as u64);
             let stored = transition.commit(record).await?;
             return Ok(Some(Claimed::Won(Box::new(Claim {

@@ -137,7 +137,7 @@ impl<D: Dialect> SqlStore<D> {
             Ok(LegStatus::Pending) => Ok(LegClaimed::NotDue(until(due_in))),
             Ok(LegStatus::Running) => {
                 if let Some(holder) = leg_worker
-                    && !self.db.bury_dead_workers(Some(&holder)).await?.is_empty()
+                    && !self.bury(Some(&holder)).await?.is_empty()
                     && let Some(claimed) = self.try_claim_leg(id, worker).await?
                 {
                     return Ok(claimed);

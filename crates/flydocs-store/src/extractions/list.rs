@@ -207,8 +207,10 @@ impl ListQuery {
         page_args.push(filter.offset.into());
         let offset = page_args.len();
         let select = D::text(&LIST);
+        let kept = D::KEEPS_TOTALS.then(|| total(filter)).flatten();
+        let counted = format!("SELECT count(*) FROM extractions{conditions}");
         Self {
-            count: format!("SELECT count(*) FROM extractions{conditions}"),
+            count: kept.unwrap_or(counted),
             count_args,
             page: format!(
                 "{select}{conditions} ORDER BY submitted_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}"
@@ -216,6 +218,35 @@ impl ListQuery {
             page_args,
         }
     }
+}
+
+/// The total of a filter that asks for nothing but statuses, from the table that keeps it.
+fn total(filter: &Filter) -> Option<String> {
+    let Filter {
+        tenant_id: None,
+        status,
+        post_processing_status: legs,
+        idempotency_key: None,
+        created_after: None,
+        created_before: None,
+        limit: _,
+        offset: _,
+    } = filter
+    else {
+        return None;
+    };
+    let mut terms = vec!["true".to_owned()];
+    if !status.is_empty() {
+        terms.push(one_of("status", status.iter().copied().map(Status::as_str)));
+    }
+    if !legs.is_empty() {
+        let words = legs.iter().copied().map(LegStatus::as_str);
+        terms.push(one_of("leg_status", words));
+    }
+    Some(format!(
+        "SELECT coalesce(sum(number), 0)::bigint FROM extraction_totals WHERE {}",
+        terms.join(" AND ")
+    ))
 }
 
 /// The `WHERE` of a filter. Only our own words are written into it; what callers gave is bound.

@@ -18,14 +18,13 @@ use crate::{
 };
 
 pub(crate) const SUCCEED: Sql = sql!(
-    "UPDATE extractions
+    changed "UPDATE extractions
      SET status = 'succeeded', finished_at = " now ", error = NULL, progress = NULL,
          post_processing = CASE WHEN $4 = 1 THEN " object "('bbox_refinement', " object "(
              'status', 'pending', 'requested_at', " stamp ", 'started_at', NULL, 'finished_at', NULL,
              'attempts', 0, 'claimed_by', NULL, 'error', NULL)) END,
          fence = fence + 1, revision = revision + 1
-     WHERE id = $1 AND status = 'running' AND attempts = $2 AND fence = $3 AND cancel_requested_at IS NULL
-     RETURNING " columns
+     WHERE id = $1 AND status = 'running' AND attempts = $2 AND fence = $3 AND cancel_requested_at IS NULL" (noted "mark_succeeded")
 );
 
 pub(crate) const FAIL: Sql = sql!(
@@ -85,7 +84,7 @@ impl<D: Dialect> SqlStore<D> {
         transition
             .execute("keep a result", &KEEP_RESULT, args)
             .await?;
-        transition.note(&record, method).await?;
+        transition.noted(&record, method).await?;
         transition
             .announce(&record, EventType::Completed, Some(result))
             .await?;

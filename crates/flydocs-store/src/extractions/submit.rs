@@ -13,19 +13,18 @@ use crate::{
     record::Record,
     sql_store::SqlStore,
     submission::{NewExtraction, Submitted},
-    transition::without_nul,
+    transition::{Transition, without_nul},
 };
 
 /// How long a count of the backlog is believed while it is far from the limit.
 const COUNT_BELIEVED: Duration = Duration::from_secs(1);
 
 pub(crate) const INSERT: Sql = sql!(
-    "INSERT INTO extractions
+    changed "INSERT INTO extractions
        (id, tenant_id, idempotency_key, request_digest, status, filename, content_sha256, content_bytes,
         callback_url, metadata, correlation, submitted_at, request)
      VALUES ($1, $2, $3, $4, 'queued', $5, $6, $7, $8, " (json "$9") ", " (json "$10") ", " now ", " (json "$11") ")
-     ON CONFLICT (idempotency_key, coalesce(tenant_id, '')) WHERE idempotency_key IS NOT NULL DO NOTHING
-     RETURNING " columns
+     ON CONFLICT (idempotency_key, coalesce(tenant_id, '')) WHERE idempotency_key IS NOT NULL DO NOTHING" (noted "submit")
 );
 
 pub(crate) const COUNT_REFERENCE: Sql =
@@ -33,6 +32,13 @@ pub(crate) const COUNT_REFERENCE: Sql =
 
 pub(crate) const REFERENCE: Sql =
     sql!("INSERT INTO extraction_blobs (extraction_id, position, blob_id) VALUES ($1, $2, $3)");
+
+/// Both in one, where a statement may change several tables.
+pub(crate) const COUNT_AND_REFER: Sql = Sql {
+    sqlite: "",
+    postgres: "WITH counted AS (UPDATE blobs SET referenced = referenced + 1 WHERE sha256 = $3 RETURNING blob_id)
+     INSERT INTO extraction_blobs (extraction_id, position, blob_id) SELECT $1, $2, blob_id FROM counted",
+};
 
 pub(crate) const BY_KEY: Sql = sql!(
     "SELECT " columns " FROM extractions
@@ -114,19 +120,11 @@ impl<D: Dialect> SqlStore<D> {
         let mut references: Vec<_> = files.iter().map(|f| f.sha256).zip(0_u32..).collect();
         references.sort_unstable();
         for (sha256, position) in references {
-            let args = args![sha256.to_string()];
-            let blob: Option<(i64,)> = transition
-                .row("refer to a blob", &COUNT_REFERENCE, args)
-                .await?;
-            let Some((blob_id,)) = blob else {
+            if !refer(&mut transition, &record.id, position, &sha256.to_string()).await? {
                 return Err(Error::BlobMissing(sha256));
-            };
-            let args = args![record.id.as_str(), position, blob_id];
-            transition
-                .execute("refer to a blob", &REFERENCE, args)
-                .await?;
+            }
         }
-        transition.note(&record, "submit").await?;
+        transition.noted(&record, "submit").await?;
         transition
             .announce(&record, EventType::Submitted, None)
             .await?;
@@ -162,6 +160,30 @@ impl<D: Dialect> SqlStore<D> {
             Some((Instant::now(), count));
         Ok(count)
     }
+}
+
+/// Counts one more use of a blob and notes it; false when the blob is not stored.
+async fn refer<D: Dialect>(
+    transition: &mut Transition<'_, D>,
+    extraction: &str,
+    position: u32,
+    sha256: &str,
+) -> Result<bool> {
+    let operation = "refer to a blob";
+    if D::CHAINS {
+        let args = args![extraction, position, sha256];
+        let written = transition.execute(operation, &COUNT_AND_REFER, args).await?;
+        return Ok(written == 1);
+    }
+    let blob: Option<(i64,)> = transition
+        .row(operation, &COUNT_REFERENCE, args![sha256])
+        .await?;
+    let Some((blob_id,)) = blob else {
+        return Ok(false);
+    };
+    let args = args![extraction, position, blob_id];
+    transition.execute(operation, &REFERENCE, args).await?;
+    Ok(true)
 }
 
 /// Our own shapes: strings, numbers and objects with string keys, nothing that JSON cannot say.

@@ -104,12 +104,18 @@ impl PostgresDatabase {
         ))
     }
 
+    /// With the note of its death, what a worker took from the bus is due again: another one begins it at once.
     pub(super) async fn bury(&self, instance: Option<&str>) -> Result<Vec<String>> {
         let operation = "look for dead workers";
         let mut tx = self.begin().await.during(operation)?;
         let buried: Vec<(String,)> = Self::rows(&mut tx, &BURY, args![instance])
             .await
             .during(operation)?;
+        for (instance,) in &buried {
+            flydocs_bus::leases::postgres::free(&mut tx.inner, instance)
+                .await
+                .map_err(|error| Error::of_bus(operation, error))?;
+        }
         Self::commit(tx).await.during(operation)?;
         Ok(buried.into_iter().map(|(instance,)| instance).collect())
     }

@@ -16,13 +16,22 @@ const FORGET_STATEMENTS: &str = "DEALLOCATE ALL";
 
 /// However many processes start at once, one migrates; the others find it done.
 pub(super) async fn run(pool: &PgPool, pooled: bool) -> Result<()> {
-    let mut migrations = vec![Migration::new(
-        1,
-        "extractions".into(),
-        MigrationType::Simple,
-        include_str!("../../migrations/postgres/0001_extractions.sql").into_sql_str(),
-        false,
-    )];
+    let ours = |version, name: &'static str, text: &'static str| {
+        let kind = MigrationType::Simple;
+        Migration::new(version, name.into(), kind, text.into_sql_str(), false)
+    };
+    let mut migrations = vec![
+        ours(
+            1,
+            "extractions",
+            include_str!("../../migrations/postgres/0001_extractions.sql"),
+        ),
+        ours(
+            2,
+            "totals",
+            include_str!("../../migrations/postgres/0002_totals.sql"),
+        ),
+    ];
     migrations.extend(flydocs_bus::migrations::postgres());
     let mut migrator = Migrator::with_migrations(migrations);
     migrator.set_locking(false);

@@ -121,6 +121,8 @@ macro_rules! bound {
 impl Dialect for PostgresDatabase {
     const NAME: &'static str = "postgres";
     const TIME_CAST: &'static str = "::timestamptz";
+    const CHAINS: bool = true;
+    const KEEPS_TOTALS: bool = true;
 
     type Tx = PgTx;
 

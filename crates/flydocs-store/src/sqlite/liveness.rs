@@ -66,6 +66,7 @@ impl SqliteDatabase {
         ))
     }
 
+    /// With the note of its death, what a worker took from the bus is due again: another one begins it at once.
     pub(super) async fn bury(&self, instance: Option<&str>) -> Result<Vec<String>> {
         let alive: Vec<(String,)> = sqlx::query_as(ALIVE)
             .bind(instance)
@@ -82,14 +83,20 @@ impl SqliteDatabase {
             {
                 continue;
             }
+            let operation = "note the death of a worker";
+            let mut tx = self.file.begin().await.during(operation)?;
             let noted = sqlx::query(BURY)
                 .bind(&instance)
-                .execute(&self.file.writer)
+                .execute(&mut *tx)
                 .await
-                .during("note the death of a worker")?;
+                .during(operation)?;
             if noted.rows_affected() == 0 {
                 continue;
             }
+            flydocs_bus::leases::sqlite::free(&mut tx, &instance)
+                .await
+                .map_err(|error| Error::of_bus(operation, error))?;
+            tx.commit().await.during(operation)?;
             if let Err(error) = tokio::fs::remove_file(&path).await {
                 tracing::debug!(%error, path = %path.display(), "a dead worker's lock file stays");
             }

@@ -112,6 +112,8 @@ macro_rules! bound {
 impl Dialect for SqliteDatabase {
     const NAME: &'static str = "sqlite";
     const TIME_CAST: &'static str = "";
+    const CHAINS: bool = false;
+    const KEEPS_TOTALS: bool = false;
 
     type Tx = Transaction<'static, Sqlite>;
 

@@ -1,14 +1,97 @@
 //! The store and the bus together: what a transition announces reaches a consumer, and what a consumer lost is
 //! announced again.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use flydocs_bus::{Bus, Settled, Start, Subscription};
+use flydocs_bus::{
+    Bus, Consumer, Delivery, Settled, Start, Subscription,
+    adapters::{postgres::PostgresBus, sqlite::SqliteBus},
+};
 use flydocs_contract::{EventType, Status, event};
 use flydocs_store::{Claimed, OrphanClass, Reannounced, Store};
 use tokio_util::sync::CancellationToken;
 
-use crate::place::{Place, claim, result, submit};
+use crate::{
+    conformance::liveness::child,
+    place::{Place, claim, result, submit},
+};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The bus of a database, with the lease of production.
+pub(crate) async fn bus_of(url: &str) -> Arc<dyn Bus> {
+    let options = flydocs_bus::Options::default();
+    if let Some(path) = flydocs_store::sqlite_path(url) {
+        let file = flydocs_bus::sqlite::open(&path).await.unwrap();
+        return Arc::new(SqliteBus::new(file, options).unwrap());
+    }
+    let pool = sqlx::PgPool::connect(url).await.unwrap();
+    Arc::new(PostgresBus::new(pool, url.parse().ok(), options))
+}
+
+/// Joins the group of the extraction workers.
+pub(crate) async fn join(bus: &dyn Bus, consumer: &str) -> Arc<dyn Consumer> {
+    bus.subscribe(Subscription {
+        group: event::WORKERS_GROUP.into(),
+        destinations: vec![event::JOBS_TOPIC.into()],
+        event_types: vec![EventType::Submitted.as_str().into()],
+        consumer: consumer.into(),
+        start: Start::Earliest,
+    })
+    .await
+    .unwrap()
+}
+
+/// What a worker had taken from the bus when it was killed, begun or not, does not wait for the end of its lease.
+pub(crate) async fn what_a_killed_worker_had_taken_is_due_when_its_death_is_found(place: &Place) {
+    let store = place.open().await;
+    let bus = bus_of(&place.url).await;
+    store.on_published(Arc::new({
+        let bus = bus.clone();
+        move |topic: &str| bus.wake(topic)
+    }));
+    let consumer = join(&*bus, "survivor").await;
+    let mut ids = HashSet::new();
+    for _ in 0..4 {
+        ids.insert(submit(&*store).await);
+    }
+    let mut child = child(place, *ids.iter().next().unwrap(), ids.len());
+    assert!(store.sweep_workers().await.unwrap().is_empty(), "it lives");
+    let group = bus.status().await.unwrap().groups.remove(0);
+    assert_eq!((group.in_flight, group.due), (4, 0), "its leases hold");
+
+    let waiting = tokio::spawn(async move {
+        let mut found = Vec::new();
+        while found.len() < 4 {
+            found.extend(consumer.claim(4, &CancellationToken::new()).await.unwrap());
+        }
+        found
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let noticed = async {
+        while store.sweep_workers().await.unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, noticed)
+        .await
+        .expect("it is dead");
+    let found: Vec<Delivery> = tokio::time::timeout(PATIENCE, waiting)
+        .await
+        .expect("its leases of a minute are over with it")
+        .unwrap();
+    let again: HashSet<_> = found
+        .iter()
+        .map(|delivery| {
+            assert_eq!(delivery.attempts, 2, "its claim counts");
+            let envelope: flydocs_contract::Envelope =
+                serde_json::from_str(&delivery.payload).unwrap();
+            envelope.extraction.id
+        })
+        .collect();
+    assert_eq!(again, ids);
+}
 
 /// Connects the two as a process does.
 pub(crate) async fn the_store_and_the_bus_go_round(
@@ -20,16 +103,7 @@ pub(crate) async fn the_store_and_the_bus_go_round(
         let bus = bus.clone();
         move |topic: &str| bus.wake(topic)
     }));
-    let workers = bus
-        .subscribe(Subscription {
-            group: event::WORKERS_GROUP.into(),
-            destinations: vec![event::JOBS_TOPIC.into()],
-            event_types: vec![EventType::Submitted.as_str().into()],
-            consumer: "w".into(),
-            start: Start::Earliest,
-        })
-        .await
-        .unwrap();
+    let workers = join(&*bus, "w").await;
     let stop = CancellationToken::new();
     let next = async || {
         let due = tokio::time::timeout(Duration::from_secs(30), workers.claim(1, &stop));

@@ -10,6 +10,8 @@
 
 mod bus;
 mod conformance;
+mod migrations;
+mod model;
 mod place;
 mod postgres;
 mod sqlite;

@@ -11,7 +11,7 @@ use flydocs_testkit::{
 };
 
 use crate::{
-    bus::the_store_and_the_bus_go_round,
+    bus::{the_store_and_the_bus_go_round, what_a_killed_worker_had_taken_is_due_when_its_death_is_found},
     conformance::conformance,
     place::{LONG, Place, claim, claim_leg, requeue, result, submit, with_pending_leg},
 };
@@ -287,6 +287,11 @@ async fn store_and_bus_share_one_database() {
         flydocs_bus::Options::default(),
     );
     the_store_and_the_bus_go_round(&place, place.open().await, Arc::new(bus)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_killed_worker_had_taken_is_due_when_its_death_is_found_on_postgres() {
+    what_a_killed_worker_had_taken_is_due_when_its_death_is_found(&Place::postgres().await).await;
 }
 
 /// Fails the next so many changes of a table as a deadlock does; the sequence is not undone with the transaction.

@@ -6,7 +6,7 @@ use flydocs_bus::adapters::sqlite::SqliteBus;
 use flydocs_store::{Claimed, Options};
 
 use crate::{
-    bus::the_store_and_the_bus_go_round,
+    bus::{the_store_and_the_bus_go_round, what_a_killed_worker_had_taken_is_due_when_its_death_is_found},
     conformance::conformance,
     place::{Place, claim, submit},
 };
@@ -123,4 +123,9 @@ async fn store_and_bus_share_one_file_and_one_writer() {
     store.migrate().await.unwrap();
     let bus = SqliteBus::new(file, flydocs_bus::Options::default()).unwrap();
     the_store_and_the_bus_go_round(&place, store, Arc::new(bus)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_killed_worker_had_taken_is_due_when_its_death_is_found_on_sqlite() {
+    what_a_killed_worker_had_taken_is_due_when_its_death_is_found(&Place::sqlite().await).await;
 }

@@ -19,7 +19,7 @@ use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use self::{ledger::PostgresLedger, listen::Listener, notify::Notifier, session::Server};
+use self::{ledger::PostgresLedger, listen::Listener, notify::Notifier, session::{Server, Session}};
 use crate::{
     bus::{Bus, Consumer, Subscription},
     error::{Result, while_doing},
@@ -89,13 +89,18 @@ impl Bus for PostgresBus {
 
     async fn publish(&self, event: &NewEvent) -> Result<Published> {
         let failed = || while_doing("publish an event", &event.destination);
-        let mut tx = self.server.transaction().await.map_err(failed())?;
-        let published = if self.server.pooler {
-            outbox::postgres::publish_behind_pooler(&mut tx, event).await?
+        // Without a key it is one statement, and a transaction by itself.
+        let mut session = if event.dedupe_key.is_some() {
+            Session::Transaction(self.server.transaction().await.map_err(failed())?)
         } else {
-            outbox::postgres::publish(&mut tx, event).await?
+            self.server.session().await.map_err(failed())?
         };
-        tx.commit().await.map_err(failed())?;
+        let published = if self.server.pooler {
+            outbox::postgres::publish_behind_pooler(&mut session, event).await?
+        } else {
+            outbox::postgres::publish(&mut session, event).await?
+        };
+        session.finish().await.map_err(failed())?;
         self.wake(&event.destination);
         Ok(published)
     }

@@ -194,3 +194,25 @@ pub(crate) async fn counts_follow_the_rows(place: &Place) {
     assert_eq!((counts.deliveries_pending, counts.workers), (0, 1));
     assert!((499..520).contains(&counts.oldest_queued_s), "{counts:?}");
 }
+
+/// The total of every list, of each status and of each status of the leg, is the number of its items.
+pub(crate) async fn totals_are_what_is_there(store: &dyn Store) {
+    let everything = Filter {
+        limit: 500,
+        ..Filter::default()
+    };
+    let mut filters = vec![everything.clone()];
+    filters.extend(Status::ALL.map(|status| Filter {
+        status: vec![status],
+        ..everything.clone()
+    }));
+    filters.extend(LegStatus::ALL.map(|leg| Filter {
+        post_processing_status: vec![leg],
+        ..everything.clone()
+    }));
+    for filter in filters {
+        let (found, total) = ids(store, filter.clone()).await;
+        assert!(found.len() < 500, "this looks at one page");
+        assert_eq!(total, found.len() as u64, "{filter:?}");
+    }
+}

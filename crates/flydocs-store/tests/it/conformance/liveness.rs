@@ -3,11 +3,12 @@
 use std::{
     ffi::OsStr,
     io::{BufRead as _, BufReader},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use flydocs_contract::ExtractionId;
 use flydocs_store::Claimed;
+use tokio_util::sync::CancellationToken;
 
 use crate::place::{Place, claim, submit};
 
@@ -87,8 +88,10 @@ pub(crate) async fn a_worker_that_registers_twice_is_two_workers(place: &Place) 
 
 const URL: &str = "FLYDOCS_STORE_TEST_CHILD_URL";
 const ID: &str = "FLYDOCS_STORE_TEST_CHILD_ID";
+const TAKES: &str = "FLYDOCS_STORE_TEST_CHILD_TAKES";
 
-/// The other process: registers, claims what it is told to claim, says so, and waits to be killed.
+/// The other process: registers, claims what it is told to claim, takes so many events, says so, and waits to be
+/// killed.
 pub(crate) async fn child_process() {
     let (Some(url), Some(id)) = (std::env::var_os(URL), std::env::var_os(ID)) else {
         return;
@@ -100,24 +103,38 @@ pub(crate) async fn child_process() {
     let id: ExtractionId = text(&id).parse().unwrap();
     let worker = store.register_worker("child").await.unwrap();
     claim(&*store, id, worker.instance()).await;
+    let takes = std::env::var_os(TAKES).map_or(0, |number| text(&number).parse().unwrap());
+    let bus = crate::bus::bus_of(&text(&url)).await;
+    let consumer = crate::bus::join(&*bus, worker.instance()).await;
+    let mut taken = 0;
+    while taken < takes {
+        let stop = CancellationToken::new();
+        taken += consumer.claim(takes - taken, &stop).await.unwrap().len();
+    }
     println!("\nclaimed");
     std::future::pending::<()>().await;
 }
 
-pub(crate) async fn a_killed_process_loses_its_claims_at_once(place: &Place) {
-    let store = place.open().await;
-    let id = submit(&*store).await;
+/// A real process that has claimed the row and taken so many events.
+pub(crate) fn child(place: &Place, id: ExtractionId, takes: usize) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "the_child_process", "--nocapture"])
         .env(URL, &place.url)
         .env(ID, id.to_string())
+        .env(TAKES, takes.to_string())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let claimed = output.lines().any(|line| line.unwrap() == "claimed");
     assert!(claimed, "the child ended before it claimed");
+    child
+}
 
+pub(crate) async fn a_killed_process_loses_its_claims_at_once(place: &Place) {
+    let store = place.open().await;
+    let id = submit(&*store).await;
+    let mut child = child(place, id, 0);
     store.sweep_workers().await.unwrap();
     let held = store.mark_running(id, "x").await.unwrap();
     assert!(matches!(held, Claimed::Held), "the child lives: {held:?}");

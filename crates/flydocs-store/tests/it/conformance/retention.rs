@@ -86,6 +86,7 @@ pub(crate) async fn finished_extractions_go_after_their_time(place: &Place) {
         .number("SELECT count(DISTINCT extraction_id) FROM extraction_history")
         .await;
     assert_eq!(left, 1);
+    crate::conformance::lists::totals_are_what_is_there(&*store).await;
 }
 
 pub(crate) async fn a_blob_goes_with_its_last_reference(place: &Place) {

@@ -102,6 +102,7 @@ pub(crate) async fn the_books_balance_after_a_storm(place: &Place) {
     for id in ids {
         audit(place, &*stores[0], id).await;
     }
+    crate::conformance::lists::totals_are_what_is_there(&*stores[0]).await;
 }
 
 /// One step of one worker or caller. Tokens are remembered and used long after they are stale.
