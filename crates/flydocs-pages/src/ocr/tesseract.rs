@@ -15,11 +15,26 @@ use crate::{
     raster::{Picture, Pixels},
 };
 
-/// Ink is told from paper by what is around it, not by one threshold for the page: photos and faint print.
-const THRESHOLD: &str = "thresholding_method=2";
-
 /// How long the program may take to say which languages it has.
 const ANSWER: Duration = Duration::from_mins(1);
+
+/// What tesseract takes a picture for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Layout {
+    /// Blocks and columns, to be found first; what looks like a picture is left out.
+    Blocks,
+    /// One block of lines on a cleaned picture: nothing is left out, and columns are read across.
+    Lines,
+}
+
+impl Layout {
+    const fn psm(self) -> &'static str {
+        match self {
+            Self::Blocks => "3",
+            Self::Lines => "6",
+        }
+    }
+}
 
 /// Runs tesseract.
 #[derive(Debug)]
@@ -75,8 +90,8 @@ impl Tesseract {
     pub(crate) async fn read(
         &self,
         picture: &Picture,
-        languages: &str,
-        dpi: u32,
+        layout: Layout,
+        (languages, dpi): (&str, u32),
         within: Duration,
         cancel: &CancellationToken,
     ) -> std::result::Result<Reading, Fault> {
@@ -85,7 +100,15 @@ impl Tesseract {
         let out = self
             .run(
                 &[
-                    "-", "-", "--psm", "3", "--dpi", &dpi, "-l", languages, "-c", THRESHOLD, "tsv",
+                    "-",
+                    "-",
+                    "--psm",
+                    layout.psm(),
+                    "--dpi",
+                    &dpi,
+                    "-l",
+                    languages,
+                    "tsv",
                 ],
                 &pgm(picture),
                 within,

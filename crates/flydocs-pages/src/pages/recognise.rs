@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Pages, unexpected, weight};
 use crate::{
     error::{Error, Result},
-    ocr::{Fault, Reading, Turn, back, languages, skew, turned},
+    ocr::{Fault, Layout, Reading, Turn, back, cleaned, languages, merged, skew, turned},
     pdf::PageText,
     raster::{Picture, Pixels},
     reader::Row,
@@ -81,21 +81,22 @@ impl Pages {
         Ok(words)
     }
 
-    /// Reads a picture. When that went badly it is turned, then straightened, and read again; all readings
-    /// together keep to the ceiling of a page.
+    /// Reads a picture. When that went badly it is turned, then straightened, and read again; when much of it
+    /// is unsure it is cleaned and read a second way, and the surer words are kept. All readings together keep to the
+    /// ceiling of a page.
     async fn read_picture(
         &self,
         picture: Picture,
         names: &str,
         cancel: &CancellationToken,
     ) -> std::result::Result<Reading, Fault> {
-        let (tesseract, dpi) = (&self.inner.tesseract, self.inner.options.ocr_dpi);
+        let (tesseract, how) = (&self.inner.tesseract, (names, self.inner.options.ocr_dpi));
         let ceiling = self.inner.options.ocr_page_timeout();
         let began = Instant::now();
         let mut best = tesseract
-            .read(&picture, names, dpi, ceiling, cancel)
+            .read(&picture, Layout::Blocks, how, ceiling, cancel)
             .await?;
-        if !best.is_poor() {
+        if !best.is_unsure() {
             return Ok(best);
         }
         let first = began.elapsed();
@@ -103,9 +104,10 @@ impl Pages {
         let left = || until.saturating_sub(began.elapsed());
         let (width, height) = (picture.width, picture.height);
         let picture = Arc::new(picture);
+        let mut upright = (picture.clone(), None);
         // a page on its side is lost, a slanting one is only read worse
         for attempt in [Attempt::Turn, Attempt::Straighten] {
-            if left().is_zero() {
+            if !best.is_poor() || left().is_zero() {
                 break;
             }
             let turn = match attempt {
@@ -125,24 +127,41 @@ impl Pages {
             };
             let original = picture.clone();
             let changed = off_runtime(move || turned(&original, turn)).await?;
-            let mut again = match tesseract.read(&changed, names, dpi, left(), cancel).await {
-                Ok(again) => again,
-                // there is a reading already
-                Err(Fault::Failed(why)) => {
-                    tracing::debug!(%why, "a second reading of a page was given up");
-                    break;
-                }
-                Err(other) => return Err(other),
+            let again = tesseract.read(&changed, Layout::Blocks, how, left(), cancel);
+            let Some(mut again) = given_up(again.await)? else {
+                return Ok(best);
             };
             again.words = back(again.words, turn, width, height);
             if again.score() > best.score() * 1.1 {
                 best = again;
-            }
-            if !best.is_poor() {
-                break;
+                upright = (Arc::new(changed), Some(turn));
             }
         }
-        Ok(best)
+        if left().is_zero() {
+            return Ok(best);
+        }
+        let original = upright.0;
+        let clean = off_runtime(move || cleaned(&original)).await?;
+        let again = tesseract.read(&clean, Layout::Lines, how, left(), cancel);
+        let Some(mut again) = given_up(again.await)? else {
+            return Ok(best);
+        };
+        if let Some(turn) = upright.1 {
+            again.words = back(again.words, turn, width, height);
+        }
+        Ok(merged(best, again))
+    }
+}
+
+/// A further reading that failed or took too long is none: there is one already.
+fn given_up(outcome: std::result::Result<Reading, Fault>) -> Result<Option<Reading>> {
+    match outcome {
+        Ok(reading) => Ok(Some(reading)),
+        Err(Fault::Failed(why)) => {
+            tracing::debug!(%why, "a further reading of a page was given up");
+            Ok(None)
+        }
+        Err(Fault::Other(error)) => Err(error),
     }
 }
 

@@ -37,7 +37,7 @@ async fn only_the_page_without_words_goes_to_ocr_and_only_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let runs = folder.path().join("runs");
     let body = format!(
-        "cat >/dev/null; echo run >> {}; printf '{TOKEN}'",
+        "cat >/dev/null; echo \"$*\" >> {}; printf '{TOKEN}'",
         runs.display()
     );
     let pages = with(stand_in(folder.path(), &body));
@@ -68,13 +68,81 @@ async fn only_the_page_without_words_goes_to_ocr_and_only_once() {
         assert_eq!((words.source, words.words[0].text.as_str()), (source, text));
         assert_eq!(words.page, page);
     }
-    assert_eq!(
-        std::fs::read_to_string(runs)
-            .expect("it ran")
-            .lines()
-            .count(),
-        1
+    // one word is little: the same page is read once more, the other way
+    assert_eq!(layouts(&runs), ["3", "6"]);
+}
+
+/// What the stand-in, which wrote its arguments down, was told to take the pictures for, run by run.
+fn layouts(runs: &std::path::Path) -> Vec<String> {
+    let runs = std::fs::read_to_string(runs).expect("it ran");
+    let psm = |run: &str| {
+        run.split_once("--psm ")?
+            .1
+            .split(' ')
+            .next()
+            .map(str::to_owned)
+    };
+    runs.lines().filter_map(psm).collect()
+}
+
+/// A line of words of one confidence, as tesseract writes it.
+fn tokens(words: &[&str], confidence: u32) -> String {
+    (0..)
+        .zip(words)
+        .map(|(n, word)| {
+            format!(
+                "5\\t1\\t1\\t1\\t1\\t{n}\\t{}\\t10\\t8\\t8\\t{confidence}\\t{word}\\n",
+                10 * n
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_page_read_surely_is_read_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let body = format!(
+        "cat >/dev/null; echo \"$*\" >> {}; printf '{}'",
+        runs.display(),
+        tokens(&["word"; 20], 95)
     );
+    let pages = with(stand_in(folder.path(), &body));
+    let row = row(&pages, "p.png", png(250, 50, |_, _| 255)).await;
+    let never = CancellationToken::new();
+    let words = pages
+        .words(&row, 1, None, &never)
+        .await
+        .expect("it is read");
+    assert_eq!(words.words.len(), 20);
+    assert_eq!(layouts(&runs), ["3"]);
+}
+
+#[tokio::test]
+async fn a_page_read_unsurely_is_read_a_second_way_and_the_surer_words_stand() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let runs = folder.path().join("runs");
+    let mut first = ["word"; 20];
+    first[3] = "T0tal";
+    let mut second = ["w0rd"; 20];
+    second[3] = "Total";
+    let body = format!(
+        "cat >/dev/null; echo \"$*\" >> {}; case \"$*\" in *'--psm 6'*) printf '{}';; *) printf '{}';; esac",
+        runs.display(),
+        tokens(&second[..4], 85),
+        tokens(&first, 80),
+    );
+    let pages = with(stand_in(folder.path(), &body));
+    let row = row(&pages, "p.png", png(250, 50, |_, _| 255)).await;
+    let never = CancellationToken::new();
+    let words = pages
+        .words(&row, 1, None, &never)
+        .await
+        .expect("it is read");
+    let texts: Vec<&str> = words.words.iter().map(|w| w.text.as_str()).collect();
+    assert_eq!(texts[..5], ["w0rd", "w0rd", "w0rd", "Total", "word"]);
+    assert_eq!(texts.len(), 20);
+    assert_eq!(layouts(&runs), ["3", "6"]);
 }
 
 #[tokio::test]
