@@ -16,4 +16,5 @@ mod ops;
 mod paper;
 mod server;
 mod types_infer;
+mod uploads;
 mod webhooks;
