@@ -1,12 +1,14 @@
 //! Everything of the document that has the form of a typed value, found once and shared by all fields.
 
+use std::borrow::Cow;
+
 use flydocs_contract::FieldValue;
 
 use crate::local::{
     layout::{Document, Span},
     recognise::{
         Amount, Date, DayOrder, DecimalStyle, Found, LineText, amounts, bics, currencies, dates,
-        day_order, decimal_style, emails, ibans, identifiers, phones, recognised_amounts,
+        day_order, decimal_style, digits, emails, ibans, identifiers, phones, recognised_amounts,
         tax_numbers, times, urls, vat_ids,
     },
 };
@@ -63,7 +65,15 @@ impl Pool {
     }
 
     fn add(&mut self, document: &Document, line: &LineText) {
-        let found_dates = dates(&line.text);
+        let recognised = line
+            .first()
+            .is_some_and(|t| document.recognised(document.tokens[t].page));
+        let numeric = if recognised {
+            digits(&line.text)
+        } else {
+            Cow::Borrowed(line.text.as_str())
+        };
+        let found_dates = dates(&numeric);
         let found_ibans = ibans(&line.text);
         let inside = |range: &std::ops::Range<usize>| {
             found_dates
@@ -73,13 +83,10 @@ impl Pool {
                     d.form > 0.4 && d.range.start <= range.start && range.end <= d.range.end
                 })
         };
-        let recognised = line
-            .first()
-            .is_some_and(|t| document.recognised(document.tokens[t].page));
         let numbers = if recognised {
-            recognised_amounts(&line.text, self.style)
+            recognised_amounts(&numeric, self.style)
         } else {
-            amounts(&line.text, self.style)
+            amounts(&numeric, self.style)
         }
         .into_iter()
         .filter(|n| !inside(&n.range))

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use flydocs_contract::{PageWords, request::DocumentTypeSpec};
+use flydocs_contract::{PageWords, WordSource, request::DocumentTypeSpec};
 use flydocs_engines::LocalLayout;
 
 use crate::page::{member, page, text};
@@ -49,6 +49,68 @@ fn a_total_that_was_misread_is_found_by_what_was_given_and_given_back() {
         "total",
     );
     assert_eq!(read.as_deref(), Some("108.5"));
+}
+
+/// The page as a recogniser would hand it over, every word as sure as given.
+fn recognised(page: &PageWords, confidence: f32) -> Arc<PageWords> {
+    let mut page = page.clone();
+    page.source = WordSource::Ocr;
+    for word in &mut page.words {
+        word.confidence = Some(confidence);
+    }
+    Arc::new(page)
+}
+
+#[test]
+fn a_digit_misread_in_the_total_is_put_right_by_what_was_given_and_given_back() {
+    let page = with_head(&[
+        (60.0, 180.0, "Total"),
+        (300.0, 180.0, "67.89"),
+        (60.0, 210.0, "CASH RM"),
+        (300.0, 210.0, "100.00"),
+        (60.0, 224.0, "CHANGE RM"),
+        (300.0, 224.0, "32.15"),
+    ]);
+    assert_eq!(
+        read(recognised(&page, 0.8), "total").as_deref(),
+        Some("67.85")
+    );
+    assert_eq!(
+        read(page, "total").as_deref(),
+        Some("67.89"),
+        "a text layer is not misread"
+    );
+}
+
+#[test]
+fn recognised_amounts_may_be_torn_at_the_separator() {
+    let page = with_head(&[(60.0, 180.0, "Total"), (300.0, 180.0, "RM40 . 50")]);
+    assert_eq!(
+        read(recognised(&page, 0.8), "total").as_deref(),
+        Some("40.5")
+    );
+}
+
+#[test]
+fn a_misread_word_of_an_address_is_put_right_and_a_line_with_a_register_number_is_none_of_it() {
+    let page = page(
+        1,
+        &[
+            (60.0, 50.0, "KAKTUS TRADING SON BLD"),
+            (60.0, 64.0, "12, JALAN MAWAR 3,"),
+            (60.0, 78.0, "50450 KUALA LUNPUR"),
+            (60.0, 92.0, "(PLAZA ID No :001092886528)"),
+        ],
+    );
+    let page = recognised(&page, 0.8);
+    assert_eq!(
+        read(page.clone(), "address").as_deref(),
+        Some("12, JALAN MAWAR 3, 50450 KUALA LUMPUR")
+    );
+    assert_eq!(
+        read(page, "company").as_deref(),
+        Some("KAKTUS TRADING SDN BHD")
+    );
 }
 
 #[test]

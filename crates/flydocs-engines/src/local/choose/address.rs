@@ -61,6 +61,9 @@ pub(crate) fn addresses(
         }
         found.extend(Candidate::text(document, spans, score, evidence));
     }
+    for candidate in found {
+        candidate.put_right(document);
+    }
 }
 
 /// Takes away the name of the party over its address.
@@ -205,6 +208,15 @@ fn registered(printed: &str) -> bool {
     })
 }
 
+/// A number longer than any postal code or house number: of a register, an account, a telephone.
+fn numbered(printed: &str) -> bool {
+    let mut digits = 0;
+    printed.chars().any(|c| {
+        digits = if c.is_ascii_digit() { digits + 1 } else { 0 };
+        digits > 8
+    })
+}
+
 /// A run as a line of an address; `None` when it is plainly something else.
 fn line_of(reader: &Reader<'_>, run: usize) -> Option<(Span, AddressLine)> {
     let document = reader.document;
@@ -228,7 +240,8 @@ fn line_of(reader: &Reader<'_>, run: usize) -> Option<(Span, AddressLine)> {
         || folded.contains("tel ")
         || folded.replace('.', "").contains("reg no")
         || folded.contains("gst no")
-        || registered(&printed);
+        || registered(&printed)
+        || numbered(&printed);
     let dated = reader
         .pool
         .dates

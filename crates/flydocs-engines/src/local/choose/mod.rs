@@ -10,6 +10,7 @@ mod choice;
 mod date;
 mod joint;
 mod labelled;
+mod letterhead;
 mod option;
 mod party;
 mod plan;
@@ -20,8 +21,10 @@ mod scalar;
 mod section;
 mod table;
 mod text;
+mod title;
 mod totals;
 mod typed;
+mod window;
 
 pub(crate) use beside::text as text_candidates;
 pub(crate) use candidate::{Candidate, Place};

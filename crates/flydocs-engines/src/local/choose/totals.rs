@@ -50,6 +50,7 @@ fn paid(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
                 .push("what was given less the change");
         }
     }
+    one_digit(reader, found, &paid);
     // The label of the total may be misread: the amount stands on the page all the same.
     for amount in amounts(reader) {
         let v = amount.value.value;
@@ -78,6 +79,31 @@ fn paid(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
             evidence,
         ));
     }
+}
+
+/// A recognised total with one digit other than what was given less the change has that digit misread, unless
+/// the right amount stands elsewhere.
+fn one_digit(reader: &Reader<'_>, found: &mut [Candidate], paid: &[f64]) {
+    let stands = |p: f64| amounts(reader).any(|a| (a.value.value - p).abs() < SAME);
+    for candidate in found.iter_mut() {
+        let labelled = candidate.evidence.label.is_some() && candidate.score > 0.3;
+        let Some(v) = value(candidate).filter(|_| labelled) else {
+            continue;
+        };
+        let right = paid.iter().find(|p| one_digit_off(**p, v) && !stands(**p));
+        if let Some(right) = right.filter(|_| reader.document.recognised(candidate.page)) {
+            candidate.value = number(*right, false);
+            candidate.score = (candidate.score + 0.2).min(1.0);
+            candidate.evidence.checked = true;
+            let note = "a misread digit was put right: what was given less the change";
+            candidate.evidence.notes.push(note);
+        }
+    }
+}
+
+fn one_digit_off(a: f64, b: f64) -> bool {
+    let (a, b) = (format!("{a:.2}"), format!("{b:.2}"));
+    a.len() == b.len() && a.chars().zip(b.chars()).filter(|(x, y)| x != y).count() == 1
 }
 
 /// Amounts with cents.

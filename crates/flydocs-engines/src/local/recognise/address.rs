@@ -198,6 +198,12 @@ const PLACES: &[&str] = &[
 
 const STATES: &str = " AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY DC ";
 
+/// The words above that are long enough to be told from their neighbours.
+pub(super) fn known_places() -> impl Iterator<Item = &'static str> {
+    let words = STREET_WORDS.iter().chain(PLACES).copied();
+    words.filter(|word| word.len() > 4)
+}
+
 static POSTAL: LazyLock<Regex> = LazyLock::new(|| {
     expression(
         r"\b(?:(?:[A-Z]{1,2}-? ?)?\d{4,6}(?:-\d{3,4})?|\d{4} ?[A-Z]{2}|\d{2}-\d{3}|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]\d[A-Z] ?\d[A-Z]\d)\b",

@@ -37,7 +37,7 @@ static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
 });
 static SPACED: LazyLock<Regex> = LazyLock::new(|| {
     expression(
-        r"\d{1,3}(?:[.,'’]\d{3})+[.,] ?\d{2}\b|\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d{1,4})?\b|\d{1,5}[.,] \d{2}\b|\d+[.,]\d{1,6}|\d+|[.,]\d{2}\b",
+        r"\d{1,3}(?:[.,'’]\d{3})+[.,] ?\d{2}\b|\d{1,3}(?:[.,'’]\d{3})+(?:[.,]\d{1,4})?\b|\d{1,5} ?[.,] ?\d{2}\b|\d+[.,]\d{1,6}|\d+|[.,]\d{2}\b",
     )
 });
 static BEFORE: LazyLock<Regex> = LazyLock::new(|| {
@@ -56,7 +56,7 @@ pub(crate) fn amounts(text: &str, style: Option<DecimalStyle>) -> Vec<Found<Amou
     find(text, style, &NUMBER)
 }
 
-/// The same for recognised text, where a blank may stand after the decimal separator.
+/// The same for recognised text, where blanks may stand around the decimal separator.
 pub(crate) fn recognised_amounts(text: &str, style: Option<DecimalStyle>) -> Vec<Found<Amount>> {
     find(text, style, &SPACED)
 }

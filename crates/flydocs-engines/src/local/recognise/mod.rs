@@ -10,6 +10,7 @@ mod email;
 mod iban;
 mod identifier;
 mod line;
+mod misread;
 mod organisation;
 mod phone;
 mod tax_number;
@@ -33,6 +34,7 @@ pub(crate) use self::{
     iban::ibans,
     identifier::identifiers,
     line::LineText,
+    misread::{digits, put_right},
     organisation::{has_legal_form, organisation_score, person_score, repaired},
     phone::phones,
     tax_number::tax_numbers,

@@ -78,6 +78,11 @@ const LEGAL_FORMS: &[&str] = &[
     "institute",
 ];
 
+/// The words above that are long enough to be told from their neighbours.
+pub(super) fn known_firms() -> impl Iterator<Item = &'static str> {
+    LEGAL_FORMS.iter().copied().filter(|word| word.len() > 4)
+}
+
 /// Of these an ordinary word of some language: they count only in capitals or after other words of a name.
 const WEAK: &[&str] = &[
     "se", "as", "ab", "sa", "sp", "spa", "ag", "co", "company", "sci", "sl", "ev", "eg", "bank",
@@ -98,7 +103,7 @@ pub(crate) fn has_legal_form(text: &str) -> bool {
     }) || fold(text).contains(" s/b")
 }
 
-/// Legal forms of two words: when one is read right, the other may have a letter wrong.
+/// Legal forms of two words: each may have a letter wrong.
 const PAIRS: &[(&str, &str)] = &[
     ("sdn", "bhd"),
     ("pvt", "ltd"),
@@ -120,6 +125,9 @@ pub(crate) fn repaired(name: &str) -> Option<String> {
         let fixed = match (first == *a, second == *b) {
             (true, false) if one_off(&second, b) => (words[at].to_owned(), b.to_uppercase()),
             (false, true) if one_off(&first, a) => (a.to_uppercase(), (*last).to_owned()),
+            (false, false) if at > 0 && one_off(&first, a) && one_off(&second, b) => {
+                (a.to_uppercase(), b.to_uppercase())
+            }
             _ => continue,
         };
         let mut out: Vec<String> = words[..at].iter().map(|w| (*w).to_owned()).collect();
