@@ -2,7 +2,7 @@
 //!
 //! The files are the PDFs that the source distributions of pdfplumber, pypdf and pdfminer.six carry, or those
 //! of `--files DIR`. Times are processor seconds; recall is the share of PyMuPDF's words that a side has with
-//! the same text and a box that overlaps by half.
+//! the same text and a box that overlaps by half. A page that is drawn is a JPEG in the end, on every side.
 
 use std::{
     collections::HashMap,
@@ -21,7 +21,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::run::{check, project_root, say};
 
-const PEERS: [&str; 2] = ["pypdfium2==5.15.2", "pymupdf"];
+const PEERS: [&str; 3] = ["pypdfium2==5.15.2", "pymupdf", "pillow"];
 const DISTRIBUTIONS: [&str; 3] = ["pdfplumber", "pypdf", "pdfminer.six"];
 const PEER: &str = include_str!("pages_peer.py");
 /// As many pages of a file as the peers read.
@@ -332,7 +332,7 @@ fn report(reference: &HashMap<String, Done>, words: &[Side<'_>], drawn: &[Side<'
     }
     println!(
         "{:10} {:>6} {:>16}",
-        "drawing", "drawn", "ms a page, 200 dpi"
+        "drawing", "drawn", "ms a JPEG, 200 dpi"
     );
     let common: Vec<&String> = drawn
         .first()

@@ -1,4 +1,4 @@
-"""The peers of `cargo xtask bench pages`: words with boxes and drawing, by pdfium and by PyMuPDF.
+"""The peers of `cargo xtask bench pages`: words with boxes and pages drawn as JPEG, by pdfium and by PyMuPDF.
 
 pages_peer.py pdfium|pymupdf words|draw FILE...   one JSON object a file on standard output
 Times are processor seconds of this process. For pdfium, whose words are put together here in Python, only its
@@ -79,15 +79,19 @@ def pymupdf_draw(path):
     import pymupdf
 
     began = time.process_time()
-    pymupdf.open(path)[0].get_pixmap(dpi=200)
+    pymupdf.open(path)[0].get_pixmap(dpi=200).tobytes("jpeg", jpg_quality=85)
     return time.process_time() - began, None
 
 
 def pdfium_draw(path):
+    import io
+
+    import PIL.JpegImagePlugin
     import pypdfium2
 
     began = time.process_time()
-    pypdfium2.PdfDocument(path)[0].render(scale=200 / 72)
+    image = pypdfium2.PdfDocument(path)[0].render(scale=200 / 72).to_pil().convert("RGB")
+    image.save(io.BytesIO(), "JPEG", quality=85)
     return time.process_time() - began, None
 
 
