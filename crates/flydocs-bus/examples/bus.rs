@@ -2,7 +2,7 @@
 //! is carried and handled, how long an event takes from its commit to an idle consumer at 200 a second, and what the
 //! process needs while its broker is away.
 //!
-//! `cargo xtask bench bus`, or `cargo run --release -p flydocs-bus --features kafka --example bus -- [EVENTS] [BACKLOG]`
+//! Prints `docs/benchmarks/bus.md`, where `cargo xtask bench bus [EVENTS] [BACKLOG]` writes it.
 
 use std::{
     error::Error,
@@ -28,7 +28,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 use tokio::{
-    sync::Semaphore,
+    sync::{Notify, Semaphore},
     task::JoinSet,
     time::{MissedTickBehavior, interval},
 };
@@ -45,6 +45,9 @@ const SLOTS: usize = 10;
 const RATE: u32 = 200;
 const SAMPLES: u32 = 2000;
 
+/// Handled before the clock starts: Kafka hands out partitions first, and every pool has to be filled.
+const WARM: u32 = 500;
+
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -52,16 +55,31 @@ async fn main() -> Result<(), Failure> {
     let (events, backlog) = (number(0, 20_000)?, number(1, 100_000)?);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     report(&format!(
-        "{events} events, {CONSUMERS} consumers of {SLOTS} slots, payload of 1 kB; load {}",
+        "# The buses beside each other\n\n\
+         Written by `cargo xtask bench bus {events} {backlog}`. All figures are of one run on one machine, with a server \
+         of its own for each adapter: trust the ratios. Load averages at its beginning: {}. The broker behind the \
+         adapter `kafka` is the small one that the tests start (Tansu, one process): it says what \
+         the adapter can do, not what a Kafka cluster can.\n\n\
+         - *Outbox to settled*: {events} events of 1 kB, written in one transaction, carried and handled by \
+         {CONSUMERS} consumers with {SLOTS} slots each whose handlers do nothing.\n\
+         - *To an idle consumer*: from the call of `publish` until one idle consumer has the event, {SAMPLES} events \
+         at {RATE} a second; with a broker that passes through the relay.\n\n\
+         | adapter | outbox to settled, events/s | to an idle consumer p50 | p95 | p99 | p99 above `postgres` |\n\
+         |---|--:|--:|--:|--:|--:|",
         load.trim()
     ))?;
+    let mut plain = None;
     for adapter in ["postgres", "redis", "kafka"] {
         let Some(house) = House::open(adapter).await? else {
-            report(&format!("{adapter}: not built in"))?;
+            report(&format!("| `{adapter}` | not built in | | | | |"))?;
             continue;
         };
-        drained(&house, events).await?;
-        awaited(&house).await?;
+        let rate = drained(&house, events).await?;
+        let [p50, p95, p99] = awaited(&house).await?;
+        let above = p99 - *plain.get_or_insert(p99);
+        report(&format!(
+            "| `{adapter}` | {rate:.0} | {p50:.1} ms | {p95:.1} ms | {p99:.1} ms | {above:.1} ms |"
+        ))?;
         house.close().await;
     }
     let house = House::open("redis").await?.ok_or("redis")?;
@@ -70,7 +88,6 @@ async fn main() -> Result<(), Failure> {
 
 /// A database, a broker when the adapter has one, and a bus on them.
 struct House {
-    adapter: &'static str,
     bus: Arc<dyn Bus>,
     pool: PgPool,
     redis: Option<Arc<redis::Server>>,
@@ -139,7 +156,6 @@ impl House {
             }))
         });
         Ok(Some(Self {
-            adapter,
             bus,
             pool,
             redis: server,
@@ -182,55 +198,80 @@ impl House {
     }
 }
 
-/// A backlog through the relay, the broker and handlers that do nothing.
-async fn drained(house: &House, events: u32) -> Result<(), Failure> {
-    let left = Arc::new(AtomicU32::new(events));
-    let stop = CancellationToken::new();
-    let mut work = JoinSet::new();
+/// Events a second of a backlog through the relay, the broker and handlers that do nothing.
+async fn drained(house: &House, events: u32) -> Result<f64, Failure> {
+    let work = Arc::new(Work::default());
+    let mut consuming = JoinSet::new();
     let mut members = Vec::new();
     for name in 0..CONSUMERS {
         let consumer = house.join(&format!("c{name}")).await?;
         members.push(Arc::clone(&consumer));
-        work.spawn(consume(consumer, Arc::clone(&left), stop.clone()));
+        consuming.spawn(consume(consumer, Arc::clone(&work)));
     }
-    // Kafka hands out partitions first.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    house.flood(WARM).await?;
+    work.reached(WARM, &mut consuming).await?;
     let began = Instant::now();
     house.flood(events).await?;
-    while let Some(done) = work.join_next().await {
+    work.reached(WARM + events, &mut consuming).await?;
+    let rate = f64::from(events) / began.elapsed().as_secs_f64();
+    work.stop.cancel();
+    while let Some(done) = consuming.join_next().await {
         done??;
     }
-    let rate = f64::from(events) / began.elapsed().as_secs_f64();
-    report(&format!(
-        "{:<9} outbox to settled: {rate:.0} events/s",
-        house.adapter
-    ))?;
     for member in members {
         member.close().await?;
     }
-    Ok(())
+    Ok(rate)
 }
 
-async fn consume(
-    consumer: Arc<dyn Consumer>,
-    left: Arc<AtomicU32>,
+/// What the consumers of one run have settled.
+#[derive(Default)]
+struct Work {
+    settled: AtomicU32,
+    more: Notify,
     stop: CancellationToken,
-) -> Result<(), Failure> {
+}
+
+impl Work {
+    /// Waits for so many, or for a consumer that failed.
+    async fn reached(
+        &self,
+        events: u32,
+        consuming: &mut JoinSet<Result<(), Failure>>,
+    ) -> Result<(), Failure> {
+        loop {
+            let more = self.more.notified();
+            if self.settled.load(Ordering::Acquire) >= events {
+                return Ok(());
+            }
+            tokio::select! {
+                () = more => {}
+                ended = consuming.join_next() => {
+                    ended.ok_or("no consumer")???;
+                    return Err("a consumer ended before all was settled".into());
+                }
+            }
+        }
+    }
+}
+
+async fn consume(consumer: Arc<dyn Consumer>, work: Arc<Work>) -> Result<(), Failure> {
     let free = Arc::new(Semaphore::new(SLOTS));
     let mut handlers = JoinSet::new();
-    while !stop.is_cancelled() {
+    while !work.stop.is_cancelled() {
         let slot = Arc::clone(&free).acquire_owned().await?;
-        let claimed = consumer.claim(free.available_permits() + 1, &stop).await?;
+        let claimed = consumer
+            .claim(free.available_permits() + 1, &work.stop)
+            .await?;
         drop(slot);
         for delivery in claimed {
             let slot = Arc::clone(&free).acquire_owned().await?;
-            let (consumer, left, stop) = (Arc::clone(&consumer), Arc::clone(&left), stop.clone());
+            let (consumer, work) = (Arc::clone(&consumer), Arc::clone(&work));
             handlers.spawn(async move {
                 let outcome = consumer.done(&delivery.ticket).await;
                 drop(slot);
-                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    stop.cancel();
-                }
+                work.settled.fetch_add(1, Ordering::AcqRel);
+                work.more.notify_one();
                 outcome
             });
         }
@@ -238,11 +279,14 @@ async fn consume(
             kept(done??)?;
         }
     }
+    while let Some(done) = handlers.join_next().await {
+        kept(done??)?;
+    }
     Ok(())
 }
 
-/// From the commit to an idle consumer, at a steady rate.
-async fn awaited(house: &House) -> Result<(), Failure> {
+/// From publish to an idle consumer at a steady rate: p50, p95 and p99 in milliseconds.
+async fn awaited(house: &House) -> Result<[f64; 3], Failure> {
     let consumer = house.join("idle").await?;
     let publishing = tokio::spawn({
         let bus = Arc::clone(&house.bus);
@@ -286,13 +330,7 @@ async fn awaited(house: &House) -> Result<(), Failure> {
         let index = (waits.len() as f64 * share) as usize;
         waits.get(index).copied().unwrap_or_default() as f64 / 1000.0
     };
-    report(&format!(
-        "{:<9} begin of publish to idle consumer at {RATE}/s: p50 {:.1} ms, p95 {:.1} ms, p99 {:.1} ms",
-        house.adapter,
-        at(0.5),
-        at(0.95),
-        at(0.99)
-    ))
+    Ok([at(0.5), at(0.95), at(0.99)])
 }
 
 /// A backlog that is produced while the broker is away, and then carried.
@@ -302,14 +340,14 @@ async fn without_broker(house: &House, backlog: u32) -> Result<(), Failure> {
     let before = resident_mib();
     server.crash()?;
     let began = Instant::now();
+    let mut waiting = before;
     for part in 0..20 {
         house
             .flood(backlog / 20 + u32::from(part == 0) * (backlog % 20))
             .await?;
+        waiting = waiting.max(resident_mib());
     }
     let produced = began.elapsed();
-    tokio::time::sleep(Duration::from_secs(3)).await;
-    let waiting = resident_mib();
     server.resume()?;
     let began = Instant::now();
     let (mut seen, mut most) = (0, waiting);
@@ -326,7 +364,10 @@ async fn without_broker(house: &House, backlog: u32) -> Result<(), Failure> {
         most = most.max(resident_mib());
     }
     report(&format!(
-        "redis away: {backlog} events committed in {:.1} s, then carried and settled at {:.0}/s; resident {before} MiB before, {waiting} MiB with all of them waiting, {most} MiB at most",
+        "\n## A broker that is away\n\n\
+         With the Redis server killed, {backlog} events were committed in {:.1} s; when it was back they were carried \
+         and settled at {:.0} a second by one consumer. Resident memory of the process with relay and consumer: \
+         {before} MiB before, at most {waiting} MiB while they were written, at most {most} MiB while they were carried.",
         produced.as_secs_f64(),
         f64::from(backlog) / began.elapsed().as_secs_f64()
     ))
