@@ -266,10 +266,13 @@ fn no_update_is_lost_by_eight_processes_that_wait_in_different_ways() {
         )
     })
     .into();
-    for actor in actors {
+    let mut longest_ms = Vec::new();
+    for mut actor in actors {
+        longest_ms.push(actor.hears());
         actor.ends();
     }
     assert_eq!(std::fs::read_to_string(&counter).unwrap(), "16000");
+    println!("longest waits in ms: {longest_ms:?}");
 }
 
 #[test]
