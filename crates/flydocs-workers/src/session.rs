@@ -23,6 +23,9 @@ use crate::{
 
 /// How long stopped work may take to be given back.
 const GIVE_BACK: Duration = Duration::from_secs(10);
+/// How long to wait for a database or a bus that is away; doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// What one kind of worker is.
 pub(crate) struct Role {
@@ -51,22 +54,24 @@ pub(crate) async fn serve<H: Handler>(
     handler: impl Fn(Session) -> H,
     shutdown: CancellationToken,
 ) -> Result<()> {
-    let consumer = subscribe(services, options, role).await?;
     let mut outcome = Ok(());
     while outcome.is_ok() && !shutdown.is_cancelled() {
         let Some(liveness) = register(services.store.as_ref(), options, &shutdown).await? else {
+            break;
+        };
+        let Some(consumer) = join(services, role, liveness.instance(), &shutdown).await? else {
             break;
         };
         outcome = session(
             services, options, role, &handler, &consumer, &liveness, &shutdown,
         )
         .await;
-    }
-    if let Err(error) = consumer.close().await {
-        warn!(
-            error = &error as &dyn std::error::Error,
-            "the group {} could not be left; its leases run out by themselves", role.group
-        );
+        if let Err(error) = consumer.close().await {
+            warn!(
+                error = &error as &dyn std::error::Error,
+                "the group {} could not be left; its leases run out by themselves", role.group
+            );
+        }
     }
     outcome
 }
@@ -144,23 +149,51 @@ async fn session<H: Handler>(
     })
 }
 
-async fn subscribe(
+/// Joins the group under the worker's own name, so that what it holds is free when it is found dead; waits for a bus
+/// that is away. `None` when the shutdown came first.
+async fn join(
     services: &Services,
-    options: &Options,
     role: &Role,
-) -> Result<Arc<dyn Consumer>> {
+    instance: &str,
+    shutdown: &CancellationToken,
+) -> Result<Option<Arc<dyn Consumer>>> {
     let subscription = Subscription {
         group: role.group.to_owned(),
         destinations: vec![role.destination.clone()],
         event_types: vec![role.event_type.as_str().to_owned()],
-        consumer: options.name.clone(),
+        consumer: instance.to_owned(),
         start: flydocs_bus::Start::Earliest,
     };
-    let joined = services.bus.subscribe(subscription).await;
-    joined.map_err(|source| Error::Subscribe {
-        group: role.group,
-        source,
-    })
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match services.bus.subscribe(subscription.clone()).await {
+            Ok(consumer) => return Ok(Some(consumer)),
+            Err(error) if error.is_transient() => {
+                warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the group {} cannot be joined, trying again in {pause:?}", role.group
+                );
+            }
+            Err(source) => {
+                return Err(Error::Subscribe {
+                    group: role.group,
+                    source,
+                });
+            }
+        }
+        if !pause_ended(&mut pause, shutdown).await {
+            return Ok(None);
+        }
+    }
+}
+
+/// Waits, longer each time; false when the shutdown came first.
+async fn pause_ended(pause: &mut Duration, shutdown: &CancellationToken) -> bool {
+    tokio::select! {
+        () = sleep(*pause) => *pause = (*pause * 2).min(LONGEST_PAUSE),
+        () = shutdown.cancelled() => return false,
+    }
+    true
 }
 
 /// Registers the worker, waiting for a database that is away; `None` when the shutdown came first.
@@ -169,7 +202,7 @@ async fn register(
     options: &Options,
     shutdown: &CancellationToken,
 ) -> Result<Option<WorkerLiveness>> {
-    let mut pause = Duration::from_millis(200);
+    let mut pause = FIRST_PAUSE;
     loop {
         match store.register_worker(&options.name).await {
             Ok(liveness) => return Ok(Some(liveness)),
@@ -181,9 +214,8 @@ async fn register(
             }
             Err(source) => return Err(Error::Register { source }),
         }
-        tokio::select! {
-            () = sleep(pause) => pause = (pause * 2).min(Duration::from_secs(5)),
-            () = shutdown.cancelled() => return Ok(None),
+        if !pause_ended(&mut pause, shutdown).await {
+            return Ok(None);
         }
     }
 }
