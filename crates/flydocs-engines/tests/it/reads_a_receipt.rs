@@ -71,10 +71,11 @@ fn a_digit_misread_in_the_total_is_put_right_by_what_was_given_and_given_back() 
         (60.0, 224.0, "CHANGE RM"),
         (300.0, 224.0, "32.15"),
     ]);
-    assert_eq!(
-        read(recognised(&page, 0.8), "total").as_deref(),
-        Some("67.85")
-    );
+    let mut doubtful = (*recognised(&page, 0.9)).clone();
+    for word in doubtful.words.iter_mut().filter(|w| w.text == "67.89") {
+        word.confidence = Some(0.6);
+    }
+    assert_eq!(read(Arc::new(doubtful), "total").as_deref(), Some("67.85"));
     assert_eq!(
         read(page, "total").as_deref(),
         Some("67.89"),
@@ -110,6 +111,69 @@ fn a_misread_word_of_an_address_is_put_right_and_a_line_with_a_register_number_i
     assert_eq!(
         read(page, "company").as_deref(),
         Some("KAKTUS TRADING SDN BHD")
+    );
+}
+
+#[test]
+fn a_sure_total_is_not_changed_by_a_doubtful_change() {
+    let page = with_head(&[
+        (60.0, 180.0, "Total"),
+        (300.0, 180.0, "30.30"),
+        (60.0, 210.0, "CASH RM"),
+        (300.0, 210.0, "50.60"),
+        (60.0, 224.0, "CHANGE RM"),
+        (300.0, 224.0, "19.70"),
+    ]);
+    let mut page = (*recognised(&page, 0.9)).clone();
+    for word in page.words.iter_mut().filter(|w| w.text == "50.60") {
+        word.confidence = Some(0.6);
+    }
+    assert_eq!(read(Arc::new(page), "total").as_deref(), Some("30.3"));
+}
+
+#[test]
+fn where_nothing_is_called_a_total_the_subtotal_is_one() {
+    let page = with_head(&[
+        (60.0, 180.0, "SUBTOTAL"),
+        (300.0, 180.0, "RN152. 00"),
+        (60.0, 194.0, "GST 0%"),
+        (300.0, 194.0, "RN0. 00"),
+    ]);
+    assert_eq!(
+        read(recognised(&page, 0.8), "total").as_deref(),
+        Some("152")
+    );
+}
+
+#[test]
+fn the_line_with_the_register_number_is_the_firm_and_a_trade_on_its_own_line_belongs_to_the_name() {
+    let body = [
+        (60.0, 78.0, "12, JALAN MAWAR 3,"),
+        (60.0, 92.0, "50450 KUALA LUMPUR"),
+    ];
+    let registered = [
+        &[
+            (60.0, 50.0, "KAKTUS"),
+            (60.0, 64.0, "FOUR WINDS SDN BHD (456123-X)"),
+        ],
+        &body[..],
+    ]
+    .concat();
+    assert_eq!(
+        read(page(1, &registered), "company").as_deref(),
+        Some("FOUR WINDS SDN BHD")
+    );
+    let trade = [
+        &[
+            (60.0, 50.0, "KAKTUS UTARA"),
+            (60.0, 64.0, "STATIONERY SDN. BHD"),
+        ],
+        &body[..],
+    ]
+    .concat();
+    assert_eq!(
+        read(page(1, &trade), "company").as_deref(),
+        Some("KAKTUS UTARA STATIONERY SDN. BHD")
     );
 }
 

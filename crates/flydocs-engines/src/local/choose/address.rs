@@ -9,7 +9,7 @@ use super::{
 use crate::local::{
     label::Query,
     layout::{Document, Span},
-    recognise::{AddressLine, address_line, has_legal_form},
+    recognise::{AddressLine, address_line, has_legal_form, registered},
     text::fold,
 };
 
@@ -60,9 +60,6 @@ pub(crate) fn addresses(
             evidence.notes.extend(note);
         }
         found.extend(Candidate::text(document, spans, score, evidence));
-    }
-    for candidate in found {
-        candidate.put_right(document);
     }
 }
 
@@ -191,21 +188,6 @@ fn groups(reader: &Reader<'_>) -> Vec<Vec<(Span, AddressLine)>> {
 /// The name of a firm, or a number in brackets, above an address.
 fn starts_elsewhere(printed: &str) -> bool {
     has_legal_form(printed) || printed.starts_with(['(', '#', '['])
-}
-
-/// A number of a register in brackets, as after the name of a firm: "(814198-X)".
-fn registered(printed: &str) -> bool {
-    printed.split('(').skip(1).any(|inside| {
-        let number: String = inside
-            .chars()
-            .take_while(|c| *c != ')' && *c != ' ')
-            .collect();
-        let digits = number.chars().filter(char::is_ascii_digit).count();
-        digits >= 5
-            && number
-                .chars()
-                .all(|c| c.is_ascii_digit() || c == '-' || c.is_ascii_uppercase())
-    })
 }
 
 /// A number longer than any postal code or house number: of a register, an account, a telephone.

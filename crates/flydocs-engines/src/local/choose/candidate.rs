@@ -2,10 +2,7 @@
 
 use flydocs_contract::{FieldValue, Rect};
 
-use crate::local::{
-    layout::{Document, Span},
-    recognise::put_right,
-};
+use crate::local::layout::{Document, Span};
 
 /// How a value stands to its label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize)]
@@ -124,36 +121,6 @@ impl Candidate {
             Self::new(document, spans, FieldValue::Boolean(false), score, evidence)?;
         candidate.value = FieldValue::String(candidate.text.clone());
         Some(candidate)
-    }
-
-    /// Puts words right that a recogniser misread and that can mean one known word only.
-    pub(crate) fn put_right(&mut self, document: &Document) {
-        let FieldValue::String(value) = &self.value else {
-            return;
-        };
-        if !document.recognised(self.page) || *value != self.text {
-            return;
-        }
-        let tokens = self.spans.iter().flat_map(|s| s.first..=s.last);
-        let words: Vec<&str> = value.split(' ').collect();
-        let confidences: Vec<Option<f32>> = tokens.map(|t| document.tokens[t].confidence).collect();
-        if words.len() != confidences.len() {
-            return;
-        }
-        let mut changed = false;
-        let right: Vec<String> = words
-            .iter()
-            .zip(confidences)
-            .map(|(word, confidence)| {
-                let right = put_right(word, confidence);
-                changed |= right.is_some();
-                right.unwrap_or_else(|| (*word).to_owned())
-            })
-            .collect();
-        if changed {
-            self.value = FieldValue::String(right.join(" "));
-            self.evidence.notes.push("a misread word was put right");
-        }
     }
 
     /// Whether two candidates share letters.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::local::{
     layout::{Document, Span},
-    recognise::{address_line, has_legal_form, organisation_score},
+    recognise::{address_line, has_legal_form, of_a_firm, organisation_score, registered},
 };
 
 /// Lines at the head (or the foot) of the first page that look like the name of a firm.
@@ -69,6 +69,9 @@ pub(super) fn letterhead(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
                 && !printed.starts_with(['(', '"', '„', '“'])
             {
                 score *= 0.5;
+            }
+            if registered(&printed) {
+                score += 0.12;
             }
             if followed_by_address(document, run) {
                 score += 0.14;
@@ -152,9 +155,10 @@ fn without_number(document: &Document, span: Span) -> Span {
     out
 }
 
-/// Whether a line is only a legal form or begins with a bracket.
+/// Whether a line is only a legal form or words of a trade, or begins with a bracket.
 fn is_tail_of_name(printed: &str) -> bool {
     printed.starts_with('(')
+        || of_a_firm(printed)
         || printed
             .split(' ')
             .all(|w| w.len() < 5 && has_legal_form(&format!("x {w}")))

@@ -31,6 +31,10 @@ pub(crate) fn parties(
         let shape = name_shape(&candidate.text);
         candidate.evidence.form = shape;
         candidate.score *= 0.35 + 0.65 * shape;
+        // a "name" with a title is the customer's or the cashier's
+        if query.role_name() == "seller" && titled(&candidate.text) {
+            candidate.score *= 0.4;
+        }
         found.push(candidate);
     }
     if let Some(role) = query.role {
@@ -46,10 +50,8 @@ pub(crate) fn parties(
     }
     party_sentences(reader, query, found);
     for candidate in found {
-        candidate.put_right(reader.document);
         if reader.document.recognised(candidate.page)
-            && let FieldValue::String(value) = &candidate.value
-            && let Some(name) = repaired(value)
+            && let Some(name) = repaired(&candidate.text)
         {
             candidate.value = FieldValue::String(name);
             candidate
@@ -58,6 +60,13 @@ pub(crate) fn parties(
                 .push("a misread legal form was put right");
         }
     }
+}
+
+/// Whether a person is addressed.
+fn titled(text: &str) -> bool {
+    let first = fold(text.split(' ').next().unwrap_or_default());
+    let titles = ["mr", "mrs", "ms", "miss", "herr", "frau", "mme", "dr"];
+    text.contains(' ') && titles.contains(&first.trim_end_matches('.'))
 }
 
 /// How much a text looks like the name of a party, 0 to 1.

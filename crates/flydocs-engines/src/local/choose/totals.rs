@@ -10,10 +10,13 @@ use super::{
 use crate::local::{
     pool::{Typed, number},
     recognise::Amount,
+    text::fold,
 };
 
 /// Amounts closer than this are the same.
 const SAME: f64 = 0.006;
+/// From this score on something is called a total.
+const NAMED: f64 = 0.35;
 /// No till rounds by more.
 const ROUNDED_BY: f64 = 0.051;
 
@@ -23,17 +26,39 @@ pub(crate) fn agreeing(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
     lines(reader, found);
     repeated(found);
     rounded(reader, found);
+    before_tax(found);
+}
+
+/// Where nothing is called a total, what is called a subtotal is one.
+fn before_tax(found: &mut [Candidate]) {
+    if found.iter().any(|c| c.score >= NAMED) {
+        return;
+    }
+    let subtotal = |c: &Candidate| {
+        c.evidence
+            .label
+            .as_deref()
+            .is_some_and(|l| fold(l).starts_with("sub"))
+    };
+    let best = found.iter_mut().filter(|c| subtotal(c) && c.score > 0.2);
+    if let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)) {
+        best.score = NAMED;
+        best.evidence.notes.push("nothing else is called a total");
+    }
 }
 
 /// What was given less the change is what was paid.
 fn paid(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
     let (given, change) = (beside(reader, "cash_given"), beside(reader, "change_given"));
     let mut paid: Vec<f64> = Vec::new();
+    let mut sure: f64 = 0.0;
     for g in &given {
         for c in &change {
             let difference = g.value.value - c.value.value;
             if c.value.value >= 0.0 && difference > SAME {
-                paid.push(difference);
+                paid.push((difference * 100.0).round() / 100.0);
+                let both = [g, c].map(|a| a.span.certainty(reader.document));
+                sure = sure.max(both[0].min(both[1]));
             }
         }
     }
@@ -50,7 +75,7 @@ fn paid(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
                 .push("what was given less the change");
         }
     }
-    one_digit(reader, found, &paid);
+    one_digit(reader, found, &paid, sure);
     // The label of the total may be misread: the amount stands on the page all the same.
     for amount in amounts(reader) {
         let v = amount.value.value;
@@ -81,16 +106,30 @@ fn paid(reader: &Reader<'_>, found: &mut Vec<Candidate>) {
     }
 }
 
-/// A recognised total with one digit other than what was given less the change has that digit misread, unless
-/// the right amount stands elsewhere.
-fn one_digit(reader: &Reader<'_>, found: &mut [Candidate], paid: &[f64]) {
-    let stands = |p: f64| amounts(reader).any(|a| (a.value.value - p).abs() < SAME);
+/// A recognised total with one digit other than what was given less the change has that digit misread, when it
+/// is the least sure of the three and stands nowhere else, nor does the right amount.
+fn one_digit(reader: &Reader<'_>, found: &mut [Candidate], paid: &[f64], sure: f64) {
+    let standing = |p: f64| {
+        amounts(reader)
+            .filter(|a| (a.value.value - p).abs() < SAME)
+            .count()
+    };
     for candidate in found.iter_mut() {
         let labelled = candidate.evidence.label.is_some() && candidate.score > 0.3;
         let Some(v) = value(candidate).filter(|_| labelled) else {
             continue;
         };
-        let right = paid.iter().find(|p| one_digit_off(**p, v) && !stands(**p));
+        let doubtful = standing(v) == 1
+            && candidate
+                .spans
+                .iter()
+                .all(|s| s.certainty(reader.document) < sure);
+        if !doubtful {
+            continue;
+        }
+        let right = paid
+            .iter()
+            .find(|p| one_digit_off(**p, v) && standing(**p) == 0);
         if let Some(right) = right.filter(|_| reader.document.recognised(candidate.page)) {
             candidate.value = number(*right, false);
             candidate.score = (candidate.score + 0.2).min(1.0);

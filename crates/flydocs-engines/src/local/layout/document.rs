@@ -5,7 +5,10 @@ use std::{ops::Range, sync::Arc};
 use flydocs_contract::{PageWords, Rect, WordSource};
 
 use super::rows::build_page;
-use crate::local::text::{Piece, pieces_of};
+use crate::local::{
+    recognise::put_right,
+    text::{Piece, pieces_of},
+};
 
 /// A word. Its box is in the unit of the page, so that distances mean the same in both directions.
 #[derive(Debug, Clone)]
@@ -140,7 +143,8 @@ impl Document {
     }
 }
 
-/// A token from a word of a page.
+/// A token from a word of a page; a word that a recogniser misread and that can mean one known word only is put
+/// right.
 pub(super) fn token(
     text: &str,
     rect: Rect,
@@ -148,6 +152,8 @@ pub(super) fn token(
     bold: bool,
     confidence: Option<f32>,
 ) -> Token {
+    let right = put_right(text, confidence);
+    let text = right.as_deref().unwrap_or(text);
     Token {
         text: text.to_owned(),
         pieces: pieces_of(text),

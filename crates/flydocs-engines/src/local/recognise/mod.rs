@@ -35,7 +35,9 @@ pub(crate) use self::{
     identifier::identifiers,
     line::LineText,
     misread::{digits, put_right},
-    organisation::{has_legal_form, organisation_score, person_score, repaired},
+    organisation::{
+        has_legal_form, of_a_firm, organisation_score, person_score, registered, repaired,
+    },
     phone::phones,
     tax_number::tax_numbers,
     time::times,

@@ -103,6 +103,68 @@ pub(crate) fn has_legal_form(text: &str) -> bool {
     }) || fold(text).contains(" s/b")
 }
 
+/// A number of a register in brackets, as after the name of a firm: "(814198-X)".
+pub(crate) fn registered(printed: &str) -> bool {
+    printed.split('(').skip(1).any(|inside| {
+        let number: String = inside
+            .chars()
+            .take_while(|c| *c != ')' && *c != ' ')
+            .collect();
+        let digits = number.chars().filter(char::is_ascii_digit).count();
+        digits >= 5
+            && number
+                .chars()
+                .all(|c| c.is_ascii_digit() || c == '-' || c.is_ascii_uppercase())
+    })
+}
+
+/// What firms do, as the second line of their name says it.
+const TRADES: &[&str] = &[
+    "stationery",
+    "books",
+    "bookstore",
+    "hardware",
+    "timber",
+    "trading",
+    "enterprise",
+    "marketing",
+    "electrical",
+    "electronics",
+    "bakery",
+    "cafe",
+    "coffee",
+    "restaurant",
+    "supermarket",
+    "market",
+    "mart",
+    "pharmacy",
+    "furniture",
+    "motors",
+    "machinery",
+    "packaging",
+    "industries",
+    "supplies",
+    "services",
+    "solutions",
+    "construction",
+    "engineering",
+    "logistics",
+    "transport",
+    "and",
+    "the",
+];
+
+/// Whether a line has nothing but a trade and legal forms in it ("STATIONERY SDN. BHD").
+pub(crate) fn of_a_firm(text: &str) -> bool {
+    let words = pieces_of(&fold(text));
+    let known = |w: &str| TRADES.contains(&w) || LEGAL_FORMS.contains(&w);
+    words.len() > 1
+        && words.iter().all(|w| known(&w.text))
+        && words
+            .iter()
+            .any(|w| TRADES.contains(&w.text.as_str()) && w.text.len() > 3)
+}
+
 /// Legal forms of two words: each may have a letter wrong.
 const PAIRS: &[(&str, &str)] = &[
     ("sdn", "bhd"),
@@ -121,6 +183,12 @@ pub(crate) fn repaired(name: &str) -> Option<String> {
         a.chars().count() == b.chars().count()
             && a.chars().zip(b.chars()).filter(|(x, y)| x != y).count() == 1
     };
+    let short: Vec<char> = last.chars().collect();
+    if let ['S' | 's' | '$' | '5', '/', 'B' | 'b' | '8' | 'R'] = short.as_slice()
+        && *last != "S/B"
+    {
+        return Some(format!("{} S/B", words[..=at].join(" ")));
+    }
     for (a, b) in PAIRS {
         let fixed = match (first == *a, second == *b) {
             (true, false) if one_off(&second, b) => (words[at].to_owned(), b.to_uppercase()),
