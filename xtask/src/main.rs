@@ -12,6 +12,9 @@ mod eval;
 mod fuzz;
 #[cfg(feature = "measure")]
 mod nasty;
+#[cfg(feature = "queue")]
+#[path = "bench/queue/mod.rs"]
+mod queue;
 mod run;
 mod setup;
 mod state_machine;
@@ -90,7 +93,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Measure against peers in one run: bus, ground, lock, pages
+    /// Measure against peers in one run: bus, ground, lock, pages, queue
     Bench {
         /// Which benchmark
         name: String,
@@ -118,6 +121,7 @@ fn main() -> anyhow::Result<()> {
         }
         Command::Chaos { args } => chaotic(&root, &args),
         Command::Bench { name, args } if name == "bus" => bus_bench(&root, &args),
+        Command::Bench { name, args } if name == "queue" => queue_bench(&root, &args),
         Command::Fuzz { door, mut args } => {
             args.insert(0, door);
             measured(&root, "fuzz", &args)
@@ -163,6 +167,20 @@ fn measured(root: &Path, command: &str, args: &[String]) -> anyhow::Result<()> {
         "--",
         command,
     ];
+    words.extend(args.iter().map(String::as_str));
+    run::cargo(root, &words)
+}
+
+#[cfg(feature = "queue")]
+fn queue_bench(root: &Path, args: &[String]) -> anyhow::Result<()> {
+    queue::run(root, args)
+}
+
+/// The same command again, with the server it needs; what is measured runs in processes of its own.
+#[cfg(not(feature = "queue"))]
+fn queue_bench(root: &Path, args: &[String]) -> anyhow::Result<()> {
+    let mut words = vec!["run", "--quiet", "--package", "xtask"];
+    words.extend(["--features", "queue", "--", "bench", "queue"]);
     words.extend(args.iter().map(String::as_str));
     run::cargo(root, &words)
 }

@@ -19,7 +19,12 @@ use sqlx::{PgPool, postgres::PgConnectOptions};
 use tokio::time::timeout;
 use uuid::Uuid;
 
-use self::{ledger::PostgresLedger, listen::Listener, notify::Notifier, session::{Server, Session}};
+use self::{
+    ledger::PostgresLedger,
+    listen::Listener,
+    notify::Notifier,
+    session::{Server, Session},
+};
 use crate::{
     bus::{Bus, Consumer, Subscription},
     error::{Result, while_doing},

@@ -160,8 +160,10 @@ impl World {
     /// Everything that can happen now.
     pub(super) fn acts(&self, fault: Fault) -> Vec<Act> {
         let mut acts = self.progress(fault);
+        let begun = |row: usize| self.outbox.iter().any(|event| event.row == row);
         for (row, state) in self.rows.iter().enumerate() {
-            if state.status.is_none() && !self.outbox.iter().any(|event| event.row == row) {
+            // In one order: it does not matter which of them is called the first.
+            if !begun(row) && (row == 0 || begun(row - 1)) {
                 acts.push(Act::Begin(row));
             }
             if state.status == Some(Status::Queued) && self.cancels > 0 {
