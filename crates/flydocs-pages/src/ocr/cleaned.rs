@@ -97,10 +97,10 @@ impl Paper {
             let (sum, count) = around.fold((0.0, 0.0), |(s, n), v| (s + v, n + 1.0));
             sum / f32::max(count, 1.0)
         };
-        paper.from_neighbours(lightest).from_neighbours(mean)
+        paper.of_neighbours(lightest).of_neighbours(mean)
     }
 
-    fn from_neighbours(self, of: impl Fn(&mut dyn Iterator<Item = f32>) -> f32) -> Self {
+    fn of_neighbours(self, of: impl Fn(&mut dyn Iterator<Item = f32>) -> f32) -> Self {
         let mut light = Vec::with_capacity(self.light.len());
         for y in 0..self.down {
             for x in 0..self.across {

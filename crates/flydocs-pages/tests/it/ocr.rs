@@ -87,15 +87,13 @@ fn layouts(runs: &std::path::Path) -> Vec<String> {
 
 /// A line of words of one confidence, as tesseract writes it.
 fn tokens(words: &[&str], confidence: u32) -> String {
-    (0..)
-        .zip(words)
-        .map(|(n, word)| {
-            format!(
-                "5\\t1\\t1\\t1\\t1\\t{n}\\t{}\\t10\\t8\\t8\\t{confidence}\\t{word}\\n",
-                10 * n
-            )
-        })
-        .collect()
+    let mut rows = String::new();
+    for (n, word) in words.iter().enumerate() {
+        let left = 10 * n;
+        rows +=
+            &format!("5\\t1\\t1\\t1\\t1\\t{n}\\t{left}\\t10\\t8\\t8\\t{confidence}\\t{word}\\n");
+    }
+    rows
 }
 
 #[tokio::test]
