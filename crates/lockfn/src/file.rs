@@ -116,7 +116,7 @@ impl LockFile {
     }
 
     /// Whether holders write who they are into the file (default: yes). Without it a hold costs
-    /// half, and there is no [`Holder`], token, `abandoned`, `cooldown` or end of a pause.
+    /// a third less, and there is no [`Holder`], token, `abandoned`, `cooldown` or end of a pause.
     pub fn holder_record(mut self, on: bool) -> Self {
         Arc::make_mut(&mut self.place).record = on;
         self
