@@ -23,7 +23,6 @@ mod verify;
 
 use std::path::{Path, PathBuf};
 
-#[cfg(feature = "measure")]
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 
@@ -93,7 +92,7 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<String>,
     },
-    /// Measure against peers in one run: bus, ground, lock, pages, queue
+    /// Measure against peers in one run: bus, ground, http, lock, pages, queue
     Bench {
         /// Which benchmark
         name: String,
@@ -133,12 +132,19 @@ fn main() -> anyhow::Result<()> {
     }
 }
 
-/// Every adapter of the bus on servers of its own.
+/// Every adapter of the bus on servers of its own, written to its page.
 fn bus_bench(root: &Path, args: &[String]) -> anyhow::Result<()> {
-    let mut words = vec!["run", "--quiet", "--release", "--package", "flydocs-bus"];
-    words.extend(["--features", "kafka", "--example", "bus", "--"]);
-    words.extend(args.iter().map(String::as_str));
-    run::cargo(root, &words)
+    let mut command = std::process::Command::new(run::cargo_program());
+    command
+        .args(["run", "--quiet", "--release", "--package", "flydocs-bus"])
+        .args(["--features", "kafka", "--example", "bus", "--"])
+        .args(args)
+        .stderr(std::process::Stdio::inherit())
+        .current_dir(root);
+    let page = run::output(&mut command)?;
+    run::say(&page);
+    let place = root.join("docs/benchmarks/bus.md");
+    std::fs::write(&place, page).with_context(|| format!("{} cannot be written", place.display()))
 }
 
 #[cfg(feature = "measure")]

@@ -6,7 +6,8 @@ use crate::{arrows, clients, deny, run, setup};
 
 /// What `cargo build` leaves out (it takes make, or is for developers), checked and tested all the same. The same for
 /// every step: another set would compile half the house once more.
-const FEATURES: &str = "flydocs/kafka-tls,flydocs-bus/kafka-tls,xtask/measure,xtask/chaos";
+const FEATURES: &str =
+    "flydocs/kafka-tls,flydocs-bus/kafka-tls,xtask/measure,xtask/chaos,xtask/queue";
 
 /// Installs what is needed, checks, tests, and calls the service as a stranger's client does.
 pub(crate) fn everything(root: &Path) -> anyhow::Result<()> {

@@ -301,8 +301,12 @@ async fn no_hot_statement_reads_the_whole_table_on_postgres_at_a_million_rows() 
 /// total touch.
 async fn a_page_of_the_list_reads_little_more_than_itself(pool: &sqlx::PgPool) {
     let query = ListQuery::new::<PostgresDatabase>(&Filter::default());
-    for (text, args) in [(query.page, query.page_args), (query.count, query.count_args)] {
-        let explain = sqlx::AssertSqlSafe(format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {text}"));
+    for (text, args) in [
+        (query.page, query.page_args),
+        (query.count, query.count_args),
+    ] {
+        let explain =
+            sqlx::AssertSqlSafe(format!("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {text}"));
         let plan: serde_json::Value = bound!(sqlx::query(explain), args)
             .fetch_one(pool)
             .await

@@ -172,7 +172,9 @@ async fn refer<D: Dialect>(
     let operation = "refer to a blob";
     if D::CHAINS {
         let args = args![extraction, position, sha256];
-        let written = transition.execute(operation, &COUNT_AND_REFER, args).await?;
+        let written = transition
+            .execute(operation, &COUNT_AND_REFER, args)
+            .await?;
         return Ok(written == 1);
     }
     let blob: Option<(i64,)> = transition

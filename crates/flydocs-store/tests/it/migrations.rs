@@ -8,22 +8,41 @@ use regex::Regex;
 
 /// What a later file may not do, and what to do instead.
 const FORBIDDEN: &[(&str, &str)] = &[
-    (r"\bDROP\s+(TABLE|COLUMN|SCHEMA|FUNCTION|TYPE|VIEW)\b", "an older binary still uses it: stop using it first, drop it two versions later"),
-    (r"\bRENAME\b", "an older binary knows the old name: add the new one beside it"),
-    (r"\bALTER\s+(COLUMN\s+)?\S+\s+(SET\s+DATA\s+)?TYPE\b", "the whole table is written anew under a lock, and an older binary binds the old type"),
+    (
+        r"\bDROP\s+(TABLE|COLUMN|SCHEMA|FUNCTION|TYPE|VIEW)\b",
+        "an older binary still uses it: stop using it first, drop it two versions later",
+    ),
+    (
+        r"\bRENAME\b",
+        "an older binary knows the old name: add the new one beside it",
+    ),
+    (
+        r"\bALTER\s+(COLUMN\s+)?\S+\s+(SET\s+DATA\s+)?TYPE\b",
+        "the whole table is written anew under a lock, and an older binary binds the old type",
+    ),
     (r"\bSET\s+NOT\s+NULL\b", "an older binary still writes NULL"),
     (r"\bTRUNCATE\b", "rows are the truth"),
     (r"^DELETE\b", "rows are the truth"),
     (r"\bSET\s+SCHEMA\b", "an older binary knows the old place"),
     (r"^LOCK\b", "everybody waits"),
-    (r"^CREATE\s+UNIQUE\s+INDEX\b", "an older binary may write what it refuses"),
+    (
+        r"^CREATE\s+UNIQUE\s+INDEX\b",
+        "an older binary may write what it refuses",
+    ),
 ];
 
 /// What `ALTER TABLE .. DROP` may be followed by: a promise less, which nobody misses.
 const DROPPED_WITHOUT_LOSS: [&str; 3] = ["CONSTRAINT", "DEFAULT", "NOT"];
 
 /// What `ALTER TABLE .. ADD` is followed by when it is no column.
-const CONSTRAINTS: [&str; 6] = ["CONSTRAINT", "CHECK", "UNIQUE", "FOREIGN", "PRIMARY", "EXCLUDE"];
+const CONSTRAINTS: [&str; 6] = [
+    "CONSTRAINT",
+    "CHECK",
+    "UNIQUE",
+    "FOREIGN",
+    "PRIMARY",
+    "EXCLUDE",
+];
 
 /// The findings in one later file.
 fn lint(text: &str) -> Vec<String> {
@@ -47,7 +66,9 @@ fn lint(text: &str) -> Vec<String> {
             let added = added[1].to_uppercase();
             let constraint = CONSTRAINTS.iter().any(|word| added.starts_with(word));
             if constraint && !added.contains("NOT VALID") {
-                refuse("an older binary may write what it refuses, and every row is checked under a lock: NOT VALID");
+                refuse(
+                    "an older binary may write what it refuses, and every row is checked under a lock: NOT VALID",
+                );
             } else if !constraint && added.contains("NOT NULL") && !added.contains("DEFAULT") {
                 refuse("an older binary does not fill it: give it a default");
             }
@@ -99,7 +120,8 @@ fn no_migration_takes_away_what_the_version_before_needs() {
         let (first, later) = files.split_first().unwrap();
         let made = statements(&std::fs::read_to_string(first).unwrap());
         assert!(
-            made.iter().any(|statement| statement.starts_with("CREATE TABLE")),
+            made.iter()
+                .any(|statement| statement.starts_with("CREATE TABLE")),
             "{} makes no table",
             first.display()
         );

@@ -11,7 +11,10 @@ use flydocs_testkit::{
 };
 
 use crate::{
-    bus::{the_store_and_the_bus_go_round, what_a_killed_worker_had_taken_is_due_when_its_death_is_found},
+    bus::{
+        the_store_and_the_bus_go_round,
+        what_a_killed_worker_had_taken_is_due_when_its_death_is_found,
+    },
     conformance::conformance,
     place::{LONG, Place, claim, claim_leg, requeue, result, submit, with_pending_leg},
 };

@@ -6,7 +6,10 @@ use flydocs_bus::adapters::sqlite::SqliteBus;
 use flydocs_store::{Claimed, Options};
 
 use crate::{
-    bus::{the_store_and_the_bus_go_round, what_a_killed_worker_had_taken_is_due_when_its_death_is_found},
+    bus::{
+        the_store_and_the_bus_go_round,
+        what_a_killed_worker_had_taken_is_due_when_its_death_is_found,
+    },
     conformance::conformance,
     place::{Place, claim, submit},
 };

@@ -223,6 +223,8 @@ mod tests {
             secured.check(true).unwrap();
         }
         options("plaintext", None).check(false).unwrap();
-        options("sasl_plaintext", Some("PLAIN")).check(false).unwrap();
+        options("sasl_plaintext", Some("PLAIN"))
+            .check(false)
+            .unwrap();
     }
 }

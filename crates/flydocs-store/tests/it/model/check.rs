@@ -61,9 +61,7 @@ impl Model for Modelled {
                         .map(|event| (Some(event.status), event.fence))
                         .collect();
                     match row.status {
-                        Some(status) if status.is_terminal() => {
-                            said == [(Some(status), row.fence)]
-                        }
+                        Some(status) if status.is_terminal() => said == [(Some(status), row.fence)],
                         _ => said.is_empty(),
                     }
                 })

@@ -85,7 +85,12 @@ pub(super) struct Delivery {
 enum Step {
     Idle,
     Has(usize),
-    Runs { delivery: usize, fence: u8, attempt: u8, announced: bool },
+    Runs {
+        delivery: usize,
+        fence: u8,
+        attempt: u8,
+        announced: bool,
+    },
     Settles(usize),
 }
 
@@ -147,7 +152,13 @@ impl World {
             rows: vec![row; budget.rows],
             outbox: Vec::new(),
             deliveries: Vec::new(),
-            workers: vec![Worker { life: 0, step: Step::Idle }; WORKERS],
+            workers: vec![
+                Worker {
+                    life: 0,
+                    step: Step::Idle
+                };
+                WORKERS
+            ],
             low: 0,
             crashes: budget.crashes,
             suspicions: budget.suspicions,
@@ -219,7 +230,9 @@ impl World {
                         .map(|delivery| Act::Claim { worker, delivery }),
                 ),
                 Step::Has(_) => acts.push(Act::MarkRunning(worker)),
-                Step::Runs { announced: false, .. } if fault == Fault::EventApart => {
+                Step::Runs {
+                    announced: false, ..
+                } if fault == Fault::EventApart => {
                     acts.push(Act::Announce(worker));
                 }
                 Step::Runs { .. } => acts.push(Act::Succeed(worker)),
@@ -259,13 +272,20 @@ impl World {
             }
             Act::MarkRunning(worker) => next.mark_running(worker, fault),
             Act::Announce(worker) => {
-                if let Step::Runs { delivery, announced, .. } = &mut next.workers[worker].step {
+                if let Step::Runs {
+                    delivery,
+                    announced,
+                    ..
+                } = &mut next.workers[worker].step
+                {
                     *announced = true;
                     let row = self.row_of(*delivery);
                     next.write(row, Status::Succeeded, Tx::Committed);
                 }
             }
-            Act::Succeed(worker) => next.settle_row(worker, fault, "mark_succeeded", Status::Succeeded),
+            Act::Succeed(worker) => {
+                next.settle_row(worker, fault, "mark_succeeded", Status::Succeeded)
+            }
             Act::Requeue(worker) => {
                 next.retries -= 1;
                 next.settle_row(worker, fault, "requeue_for_retry", Status::Queued);
@@ -294,7 +314,10 @@ impl World {
                 next.rows[row].suspected = true;
             }
             Act::LeaseEnds(delivery) => {
-                if self.deliveries[delivery].holder.is_some_and(|holder| self.lives(holder)) {
+                if self.deliveries[delivery]
+                    .holder
+                    .is_some_and(|holder| self.lives(holder))
+                {
                     next.suspicions -= 1;
                 }
                 next.deliveries[delivery].holder = None;
@@ -312,7 +335,9 @@ impl World {
     /// Some worker works for a claim it has lost: what it writes will be refused.
     pub(super) fn has_a_zombie(&self) -> bool {
         self.workers.iter().any(|worker| match worker.step {
-            Step::Runs { delivery, fence, .. } => self.rows[self.row_of(delivery)].fence != fence,
+            Step::Runs {
+                delivery, fence, ..
+            } => self.rows[self.row_of(delivery)].fence != fence,
             _ => false,
         })
     }
@@ -326,7 +351,10 @@ impl World {
     }
 
     fn process(&self, slot: usize) -> Process {
-        Process { slot, life: self.workers[slot].life }
+        Process {
+            slot,
+            life: self.workers[slot].life,
+        }
     }
 
     fn lives(&self, process: Process) -> bool {
@@ -338,7 +366,10 @@ impl World {
     }
 
     fn is_lost(&self, row: usize) -> bool {
-        self.rows[row].suspected || self.rows[row].holder.is_some_and(|holder| !self.lives(holder))
+        self.rows[row].suspected
+            || self.rows[row]
+                .holder
+                .is_some_and(|holder| !self.lives(holder))
     }
 
     fn is_due(&self, delivery: usize) -> bool {
@@ -358,8 +389,15 @@ impl World {
         };
         let mut found = Vec::new();
         for (index, event) in self.outbox.iter().enumerate() {
-            let handed = self.deliveries.iter().any(|delivery| delivery.event == index);
-            if event.tx == Tx::Committed && event.status == Status::Queued && !handed && !passed(event) {
+            let handed = self
+                .deliveries
+                .iter()
+                .any(|delivery| delivery.event == index);
+            if event.tx == Tx::Committed
+                && event.status == Status::Queued
+                && !handed
+                && !passed(event)
+            {
                 found.push(index);
             }
         }
@@ -367,23 +405,37 @@ impl World {
     }
 
     fn newest_drained(&self) -> u8 {
-        let numbers = self.deliveries.iter().map(|delivery| self.outbox[delivery.event].number);
+        let numbers = self
+            .deliveries
+            .iter()
+            .map(|delivery| self.outbox[delivery.event].number);
         numbers.max().unwrap_or(0)
     }
 
     fn drain(&mut self, fault: Fault) {
         for event in self.undrained(fault) {
-            self.deliveries.push(Delivery { event, holder: None, done: false, held_at: None });
+            self.deliveries.push(Delivery {
+                event,
+                holder: None,
+                done: false,
+                held_at: None,
+            });
         }
         let open = self.outbox.iter().filter(|event| event.tx == Tx::Open);
-        self.low = open.map(|event| event.number).min().unwrap_or(self.outbox.len() as u8);
+        self.low = open
+            .map(|event| event.number)
+            .min()
+            .unwrap_or(self.outbox.len() as u8);
     }
 
     /// An event for the row as it stands is on its way: the reaper writes no second one.
     fn is_announced(&self, row: usize, fault: Fault) -> bool {
         let undrained = self.undrained(fault);
         self.outbox.iter().enumerate().any(|(index, event)| {
-            let owed = self.deliveries.iter().any(|delivery| delivery.event == index && !delivery.done);
+            let owed = self
+                .deliveries
+                .iter()
+                .any(|delivery| delivery.event == index && !delivery.done);
             event.row == row
                 && event.status == Status::Queued
                 && event.fence == self.rows[row].fence
@@ -454,7 +506,13 @@ impl World {
 
     /// The end of a run: refused unless the claim is the one that was given.
     fn settle_row(&mut self, worker: usize, fault: Fault, method: &str, to: Status) {
-        let Step::Runs { delivery, fence, attempt, .. } = self.workers[worker].step else {
+        let Step::Runs {
+            delivery,
+            fence,
+            attempt,
+            ..
+        } = self.workers[worker].step
+        else {
             return;
         };
         let row = self.row_of(delivery);
