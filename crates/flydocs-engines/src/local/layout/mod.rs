@@ -4,6 +4,7 @@ mod cell;
 mod document;
 mod rows;
 mod span;
+mod widths;
 
 pub(crate) use cell::CheckBox;
 pub(crate) use document::{Document, Token};

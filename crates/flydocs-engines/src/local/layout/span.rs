@@ -2,7 +2,7 @@
 
 use flydocs_contract::Rect;
 
-use super::Document;
+use super::{Document, widths};
 
 /// Part of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,15 +47,18 @@ impl Span {
         text
     }
 
-    /// Its box in page units; a part of a word has its share of the word's width.
+    /// Its box in page units. Of a word's part it reaches as far as the letters may in any face: a box that cuts a
+    /// letter of its value is worse than one that has some of the full stop behind it.
     pub(crate) fn rect(&self, document: &Document) -> Rect {
         let mut rect = document.rect(self.first..self.last + 1);
         let (first, last) = (&document.tokens[self.first], &document.tokens[self.last]);
         if self.head > 0 {
-            rect.xmin = first.rect.xmin + share(&first.text, self.head) * first.rect.width();
+            let [wide, even] = widths::before(&first.text, self.head);
+            rect.xmin = first.rect.xmin + wide.min(even) * first.rect.width();
         }
         if self.tail < last.text.len() {
-            rect.xmax = last.rect.xmin + share(&last.text, self.tail) * last.rect.width();
+            let [wide, even] = widths::before(&last.text, self.tail);
+            rect.xmax = last.rect.xmin + wide.max(even) * last.rect.width();
         }
         rect
     }
@@ -81,10 +84,4 @@ impl Span {
             .map(|c| (f64::from(c) / 0.96).clamp(0.05, 1.0))
             .product()
     }
-}
-
-/// The share of a word's letters before a byte.
-fn share(text: &str, byte: usize) -> f64 {
-    let before = text.get(..byte).map_or(0, |t| t.chars().count());
-    before as f64 / text.chars().count().max(1) as f64
 }
