@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::sqlite;
+
 /// A failure of the bus.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -107,7 +109,8 @@ pub enum Error {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// True when the same call may succeed later: the connection broke, the server restarts, the file is busy.
+    /// True when the same call may succeed later: the connection broke, the server restarts, the file is busy, the
+    /// disk is full.
     pub fn is_transient(&self) -> bool {
         if let Self::Broker { transient, .. } = self {
             return *transient;
@@ -123,11 +126,14 @@ impl Error {
             | sqlx::Error::Tls(_) => true,
             sqlx::Error::Database(database) => database.code().is_some_and(|code| {
                 // PostgreSQL: connection (08), serialisation and deadlock (40), resources (53),
-                // shutdown and start-up (57), time-outs (55); SQLite: busy and locked.
-                ["08", "40", "53", "55", "57"]
-                    .iter()
-                    .any(|class| code.len() == 5 && code.starts_with(class))
-                    || matches!(code.as_ref(), "5" | "6" | "261" | "262" | "517" | "773")
+                // shutdown and start-up (57), time-outs (55); SQLite: see there.
+                if code.len() == 5 {
+                    ["08", "40", "53", "55", "57"]
+                        .iter()
+                        .any(|class| code.starts_with(class))
+                } else {
+                    code.parse().is_ok_and(sqlite::may_recover)
+                }
             }),
             _ => false,
         }

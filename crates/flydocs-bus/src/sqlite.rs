@@ -6,7 +6,7 @@ use std::{
 };
 
 use sqlx::{
-    Sqlite, SqlitePool, Transaction,
+    Connection as _, Sqlite, SqliteConnection, SqlitePool, Transaction,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
@@ -67,6 +67,30 @@ fn pool(connections: u32) -> SqlitePoolOptions {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
+        .after_release(|connection, _| Box::pin(is_at_rest(connection)))
+}
+
+/// False when the connection still counts a transaction after its end: then it is closed and another one opened.
+///
+/// SQLite undoes a transaction by itself when the disk is full, on an i/o error, without memory and when a commit is
+/// refused. The rollback that follows fails, as there is nothing to undo, so the driver counts on, and every later
+/// transaction of the connection would be refused.
+async fn is_at_rest(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    // After a commit there is nothing to ask; the rollback of a dropped transaction may still be on its way.
+    if connection.is_in_transaction() {
+        connection.ping().await?;
+    }
+    let at_rest = !connection.is_in_transaction();
+    if !at_rest {
+        tracing::warn!("SQLite undid a transaction by itself: its connection is opened anew");
+    }
+    Ok(at_rest)
+}
+
+/// True for the result codes of SQLite, extended or not, after which the same call may succeed: busy, locked, out of
+/// memory, i/o error, disk full, file not to be opened. None of them has the five characters of an SQLSTATE.
+pub const fn may_recover(code: i32) -> bool {
+    matches!(code & 0xff, 5 | 6 | 7 | 10 | 13 | 14)
 }
 
 impl Database {

@@ -132,15 +132,14 @@ impl Error {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::WorkerCrashed => true,
-            // SQLite: busy, locked, i/o error, full; PostgreSQL: connection, resources, shutdown
+            // PostgreSQL: connection, resources, shutdown; SQLite: see there
             sqlx::Error::Database(e) => e.code().is_some_and(|code| {
                 if code.len() == 5 {
                     ["08", "53", "57P"]
                         .iter()
                         .any(|class| code.starts_with(class))
                 } else {
-                    code.parse::<i64>()
-                        .is_ok_and(|c| matches!(c & 0xff, 5 | 6 | 10 | 13))
+                    code.parse().is_ok_and(flydocs_bus::sqlite::may_recover)
                 }
             }),
             _ => false,

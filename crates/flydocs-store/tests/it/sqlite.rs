@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use flydocs_bus::adapters::sqlite::SqliteBus;
-use flydocs_store::{Claimed, Options};
+use flydocs_store::{Claimed, NewExtraction, Options, Submitted};
 
 use crate::{
     bus::{
@@ -11,7 +11,7 @@ use crate::{
         what_a_killed_worker_had_taken_is_due_when_its_death_is_found,
     },
     conformance::conformance,
-    place::{Place, claim, submit},
+    place::{Place, claim, fresh_id, new_extraction, submit},
 };
 
 conformance!(
@@ -131,4 +131,70 @@ async fn store_and_bus_share_one_file_and_one_writer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_killed_worker_had_taken_is_due_when_its_death_is_found_on_sqlite() {
     what_a_killed_worker_had_taken_is_due_when_its_death_is_found(&Place::sqlite().await).await;
+}
+
+#[tokio::test]
+async fn a_disk_that_was_full_for_a_moment_is_written_to_again() {
+    let place = Place::sqlite().await;
+    let path = flydocs_store::sqlite_path(&place.url).unwrap();
+    let file = flydocs_bus::sqlite::open(&path).await.unwrap();
+    let store = flydocs_store::open_beside_bus(file.clone(), Options::default()).unwrap();
+    let limit = async |pages: i64| {
+        let text = format!("PRAGMA max_page_count = {pages}");
+        let set = sqlx::query(sqlx::AssertSqlSafe(text)).execute(&file.writer);
+        set.await.unwrap();
+    };
+    let worker = store.register_worker("w").await.unwrap();
+    let id = submit(&*store).await;
+    let one = new_extraction(&*store).await;
+    let new = || NewExtraction {
+        id: fresh_id(),
+        ..one.clone()
+    };
+    // The space runs out in every statement of a submission once: SQLite undoes the statement in some and the whole
+    // transaction in others.
+    for spare in 0..24 {
+        let taken: i64 = sqlx::query_scalar("PRAGMA page_count")
+            .fetch_one(&file.writer)
+            .await
+            .unwrap();
+        limit(taken + spare % 8).await;
+        let mut accepted = 0;
+        let refused = loop {
+            match store.submit(new()).await {
+                Ok(_) => accepted += 1,
+                Err(error) => break error,
+            }
+            assert!(accepted < 1_000, "it is never full");
+        };
+        assert!(refused.is_unavailable(), "{refused:?}");
+        // A new connection knows no limit; 1 = what the file has now.
+        limit(1).await;
+        let large = format!("{spare}").repeat(100_000);
+        let upload = Box::pin(futures::stream::iter([Ok(large.into())]));
+        let refused = store.put_blob(upload).await;
+        assert!(refused.is_err_and(|error| error.is_unavailable()));
+        limit(1_000_000).await;
+        let again = store.submit(new()).await;
+        assert!(again.is_ok(), "{again:?}");
+    }
+    assert!(store.sweep_workers().await.unwrap().is_empty());
+    claim(&*store, id, worker.instance()).await;
+}
+
+#[tokio::test]
+async fn a_commit_that_the_database_refused_leaves_no_transaction_behind() {
+    let place = Place::sqlite().await;
+    let path = flydocs_store::sqlite_path(&place.url).unwrap();
+    let file = flydocs_bus::sqlite::open(&path).await.unwrap();
+    let store = flydocs_store::open_beside_bus(file.clone(), Options::default()).unwrap();
+    let new = new_extraction(&*store).await;
+    let mut writer = file.writer.acquire().await.unwrap();
+    let mut handle = writer.lock_handle().await.unwrap();
+    handle.set_commit_hook(|| false);
+    drop(handle);
+    drop(writer);
+    assert!(store.submit(new.clone()).await.is_err());
+    let again = store.submit(new).await;
+    assert!(matches!(again, Ok(Submitted::New(_))), "{again:?}");
 }
