@@ -294,6 +294,9 @@ pub(crate) trait Dialect: Clone + Debug + Send + Sync + Sized + 'static {
     /// Registers a worker for as long as the guard lives.
     async fn register_worker(&self, name: &str) -> crate::error::Result<crate::WorkerLiveness>;
 
+    /// Removes what a worker that left leaves behind beside its row.
+    async fn clear_after(&self, instance: &str);
+
     /// Whether dead workers can be told at once.
     fn watches_workers(&self) -> bool;
 

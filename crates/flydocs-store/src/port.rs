@@ -194,6 +194,10 @@ impl<D: Dialect> Store for SqlStore<D> {
         self.db.register_worker(name).await
     }
 
+    async fn sign_off(&self, worker: WorkerLiveness) -> Result<()> {
+        Self::sign_off(self, worker).await
+    }
+
     async fn sweep_workers(&self) -> Result<Vec<String>> {
         self.bury(None).await
     }

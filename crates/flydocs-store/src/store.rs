@@ -180,6 +180,10 @@ pub trait Store: Send + Sync + Debug {
     /// Registers a worker for as long as the guard lives; `name` is for people.
     async fn register_worker(&self, name: &str) -> Result<WorkerLiveness>;
 
+    /// Ends a registration in order: no sweep finds the worker dead, and what it still has claimed is lost
+    /// at once. A worker that is dropped instead is found dead.
+    async fn sign_off(&self, worker: WorkerLiveness) -> Result<()>;
+
     /// Looks which registered workers are dead and notes it; returns the instances found dead now.
     /// From then on their claims are lost, and what they took from the bus of this database under
     /// that name is due at once.

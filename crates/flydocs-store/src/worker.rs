@@ -4,7 +4,8 @@ use std::{fmt, sync::Arc};
 
 use tokio_util::sync::CancellationToken;
 
-/// A registered worker. Dropping it says that the worker is gone: its claims are lost at once.
+/// A registered worker. Dropping it says that the worker is dead: its claims are lost at once.
+/// [`crate::Store::sign_off`] ends it in order.
 pub struct WorkerLiveness {
     instance: String,
     lost: CancellationToken,
@@ -62,6 +63,6 @@ pub struct Worker {
     pub instance: Arc<str>,
     /// When it registered.
     pub registered_at: flydocs_contract::Timestamp,
-    /// When somebody proved it dead.
+    /// When it signed off, or somebody proved it dead.
     pub dead_at: Option<flydocs_contract::Timestamp>,
 }

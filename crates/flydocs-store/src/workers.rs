@@ -10,14 +10,34 @@ use crate::{
     error::{During as _, Result},
     sql_store::SqlStore,
     store::Health,
-    worker::Worker,
+    worker::{Worker, WorkerLiveness},
 };
 
 const ALL: Sql = sql!(
     "SELECT instance, registered_at, dead_at FROM workers ORDER BY registered_at DESC, instance"
 );
 
+const SIGN_OFF: Sql =
+    sql!("UPDATE workers SET dead_at = " now " WHERE instance = $1 AND dead_at IS NULL");
+
 impl<D: Dialect> SqlStore<D> {
+    /// Notes that a worker left by itself, while it still holds its lock: no sweep finds it.
+    pub(crate) async fn sign_off(&self, worker: WorkerLiveness) -> Result<()> {
+        undisturbed(|| self.note_leaving(worker.instance())).await?;
+        let instance = worker.instance().to_owned();
+        drop(worker);
+        self.db.clear_after(&instance).await;
+        Ok(())
+    }
+
+    async fn note_leaving(&self, instance: &str) -> Result<()> {
+        let mut transition = self.transition().await?;
+        transition
+            .execute("sign off a worker", &SIGN_OFF, args![instance])
+            .await?;
+        transition.commit_quietly().await
+    }
+
     /// Notes which workers are dead, all that are or this one if it is, and wakes those who can take over what they
     /// had.
     pub(crate) async fn bury(&self, instance: Option<&str>) -> Result<Vec<String>> {

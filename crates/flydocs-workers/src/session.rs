@@ -8,7 +8,7 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 use flydocs_bus::{Consumer, Subscription};
 use flydocs_contract::EventType;
 use flydocs_store::{Store, WorkerLiveness};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::{info, warn};
 
@@ -23,6 +23,8 @@ use crate::{
 
 /// How long stopped work may take to be given back.
 const GIVE_BACK: Duration = Duration::from_secs(10);
+/// How long a worker that ends may take to sign off.
+const SIGN_OFF: Duration = Duration::from_secs(5);
 /// How long to wait for a database or a bus that is away; doubles.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -60,20 +62,55 @@ pub(crate) async fn serve<H: Handler>(
             break;
         };
         let Some(consumer) = join(services, role, liveness.instance(), &shutdown).await? else {
+            sign_off(services.store.as_ref(), liveness).await;
             break;
         };
-        outcome = session(
+        let left;
+        (outcome, left) = session(
             services, options, role, &handler, &consumer, &liveness, &shutdown,
         )
         .await;
-        if let Err(error) = consumer.close().await {
-            warn!(
+        match consumer.close().await {
+            Ok(()) if left == Left::Nothing => {
+                sign_off(services.store.as_ref(), liveness).await;
+            }
+            Ok(()) => {}
+            Err(error) => warn!(
                 error = &error as &dyn std::error::Error,
                 "the group {} could not be left; its leases run out by themselves", role.group
-            );
+            ),
         }
     }
     outcome
+}
+
+/// What a session leaves to others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Left {
+    /// Everything ended or was given back: the worker can sign off.
+    Nothing,
+    /// Work that could not be given back: others must find the worker dead.
+    Work,
+}
+
+/// Without it the others would say that the worker died.
+async fn sign_off(store: &dyn Store, liveness: WorkerLiveness) {
+    if liveness.lost().is_cancelled() {
+        return;
+    }
+    let worker = liveness.instance().to_owned();
+    match timeout(SIGN_OFF, store.sign_off(liveness)).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => warn!(
+            worker,
+            error = &error as &dyn std::error::Error,
+            "the worker could not sign off; the others will find it dead"
+        ),
+        Err(_) => warn!(
+            worker,
+            "the worker could not sign off in {SIGN_OFF:?}; the others will find it dead"
+        ),
+    }
 }
 
 async fn session<H: Handler>(
@@ -84,7 +121,7 @@ async fn session<H: Handler>(
     consumer: &Arc<dyn Consumer>,
     liveness: &WorkerLiveness,
     shutdown: &CancellationToken,
-) -> Result<()> {
+) -> (Result<()>, Left) {
     let heart = Heart::new(Arc::clone(&services.store), role.kind);
     let ending = shutdown.child_token();
     let handler = Arc::new(handler(Session {
@@ -137,16 +174,20 @@ async fn session<H: Handler>(
     } else {
         heart.stop_all(Stop::Shutdown);
     }
-    if !intake.finish_within(GIVE_BACK).await {
+    let left = if intake.finish_within(GIVE_BACK).await {
+        Left::Nothing
+    } else {
         warn!(
             running = intake.running(),
             "work that was stopped could not be given back; a reaper will find it"
         );
-    }
-    taken.map_err(|source| Error::Take {
+        Left::Work
+    };
+    let taken = taken.map_err(|source| Error::Take {
         group: role.group,
         source,
-    })
+    });
+    (taken, left)
 }
 
 /// Joins the group under the worker's own name, so that what it holds is free when it is found dead; waits for a bus

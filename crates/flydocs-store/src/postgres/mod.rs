@@ -239,6 +239,9 @@ impl Dialect for PostgresDatabase {
         self.register(name).await
     }
 
+    /// Its lock went with its connection.
+    async fn clear_after(&self, _instance: &str) {}
+
     fn watches_workers(&self) -> bool {
         !self.pooled
     }

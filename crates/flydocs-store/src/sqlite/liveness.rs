@@ -75,8 +75,7 @@ impl SqliteDatabase {
             .during("look for dead workers")?;
         let mut buried = Vec::new();
         for (instance,) in alive {
-            let path = self.lock_path(&instance);
-            let lock = LockFile::at(&path);
+            let lock = LockFile::at(self.lock_path(&instance));
             if lock
                 .is_held()
                 .map_err(|source| self.lock_failed(&instance, source))?
@@ -97,12 +96,17 @@ impl SqliteDatabase {
                 .await
                 .map_err(|error| Error::of_bus(operation, error))?;
             tx.commit().await.during(operation)?;
-            if let Err(error) = tokio::fs::remove_file(&path).await {
-                tracing::debug!(%error, path = %path.display(), "a dead worker's lock file stays");
-            }
+            self.remove_lock(&instance).await;
             buried.push(instance);
         }
         Ok(buried)
+    }
+
+    pub(super) async fn remove_lock(&self, instance: &str) {
+        let path = self.lock_path(instance);
+        if let Err(error) = tokio::fs::remove_file(&path).await {
+            tracing::debug!(%error, path = %path.display(), "the lock file of a worker stays");
+        }
     }
 
     /// The part of the name that never comes twice names the file.

@@ -196,6 +196,10 @@ impl Dialect for SqliteDatabase {
         self.register(name).await
     }
 
+    async fn clear_after(&self, instance: &str) {
+        self.remove_lock(instance).await;
+    }
+
     fn watches_workers(&self) -> bool {
         true
     }

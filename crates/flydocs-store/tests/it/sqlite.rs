@@ -49,11 +49,13 @@ async fn a_lock_file_goes_with_its_worker() {
     let folder = format!("{}.workers", place.url.trim_start_matches("sqlite://"));
     let files = || std::fs::read_dir(&folder).unwrap().count();
     let one = store.register_worker("one").await.unwrap();
-    let _two = store.register_worker("two").await.unwrap();
+    let two = store.register_worker("two").await.unwrap();
     assert_eq!(files(), 2);
     drop(one);
     assert_eq!(store.sweep_workers().await.unwrap().len(), 1);
     assert_eq!(files(), 1);
+    store.sign_off(two).await.unwrap();
+    assert_eq!(files(), 0);
 }
 
 #[tokio::test]

@@ -27,6 +27,29 @@ async fn running_work_is_let_finish_within_its_grace_and_nothing_new_is_begun() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_ends_in_order_is_not_found_dead() {
+    let house = House::with(|_, options| options.shutdown_grace = Duration::from_millis(50)).await;
+    let idle = house.worker(Scripted::new([], Act::Hang)).await;
+    let bbox = house.bbox_worker(Scripted::new([], Act::Hang)).await;
+    idle.stop().await;
+    bbox.stop().await;
+    let work = Scripted::new([], Act::Hang);
+    let busy = house.worker(work.clone()).await;
+    house.submit().await;
+    work.started(1).await;
+    busy.stop().await;
+    assert!(house.store.sweep_workers().await.unwrap().is_empty());
+    let workers = house.store.workers().await.unwrap();
+    assert!(workers.len() == 3 && workers.iter().all(|worker| worker.dead_at.is_some()));
+
+    let work = Scripted::new([], Act::Hang);
+    let killed = house.worker(work.clone()).await;
+    work.started(1).await;
+    killed.kill().await;
+    assert_eq!(house.store.sweep_workers().await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_finished_in_its_grace_goes_back_without_using_up_an_attempt() {
     let house = House::with(|_, options| options.shutdown_grace = Duration::from_millis(50)).await;
     let work = Scripted::new([], Act::Hang);

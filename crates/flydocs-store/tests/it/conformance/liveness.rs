@@ -78,6 +78,26 @@ pub(crate) async fn a_dead_worker_is_found_by_the_sweep_once(place: &Place) {
     assert!(&*workers[0].instance == instance.as_str() && workers[0].dead_at.is_some());
 }
 
+pub(crate) async fn a_worker_that_signs_off_is_not_found_dead(place: &Place) {
+    let stores = place.open_many(2).await;
+    let worker = stores[0].register_worker("w").await.unwrap();
+    let instance = worker.instance().to_owned();
+    let id = submit(&*stores[0]).await;
+    claim(&*stores[0], id, &instance).await;
+    stores[0].sign_off(worker).await.unwrap();
+    // What it left claimed is lost at once.
+    let claimed = stores[1].mark_running(id, "x").await.unwrap();
+    assert!(matches!(claimed, Claimed::Won(_)), "{claimed:?}");
+    for _ in 0..20 {
+        for store in &stores {
+            assert!(store.sweep_workers().await.unwrap().is_empty());
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let workers = stores[1].workers().await.unwrap();
+    assert!(&*workers[0].instance == instance.as_str() && workers[0].dead_at.is_some());
+}
+
 pub(crate) async fn a_worker_that_registers_twice_is_two_workers(place: &Place) {
     let store = place.open().await;
     let one = store.register_worker("same-name").await.unwrap();

@@ -77,6 +77,7 @@ macro_rules! conformance {
             liveness: the_row_of_a_dead_worker_can_be_claimed_at_once,
                 the_row_of_a_live_worker_cannot_be_taken,
                 a_dead_worker_is_found_by_the_sweep_once,
+                a_worker_that_signs_off_is_not_found_dead,
                 a_worker_that_registers_twice_is_two_workers,
                 a_killed_process_loses_its_claims_at_once;
             reapers: each_class_is_found_by_its_signature,
