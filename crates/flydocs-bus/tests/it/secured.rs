@@ -1,7 +1,5 @@
 //! Brokers behind TLS, with a certificate that only those trust who were told to.
 
-use std::{net::SocketAddr, time::Duration};
-
 use flydocs_bus::{Bus, NewEvent, adapters::redis::RedisBus};
 use flydocs_testkit::{
     redis::{Server, free_port},
@@ -57,6 +55,8 @@ async fn redis_over_tls_carries_events_to_those_who_trust_it() {
 #[cfg(feature = "kafka-tls")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kafka_over_tls_carries_events_to_those_who_trust_it() {
+    use std::{net::SocketAddr, time::Duration};
+
     use flydocs_bus::adapters::kafka::KafkaOptions;
     use flydocs_testkit::{kafka::Broker, tls::Terminator};
 

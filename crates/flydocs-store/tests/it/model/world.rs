@@ -284,7 +284,7 @@ impl World {
                 }
             }
             Act::Succeed(worker) => {
-                next.settle_row(worker, fault, "mark_succeeded", Status::Succeeded)
+                next.settle_row(worker, fault, "mark_succeeded", Status::Succeeded);
             }
             Act::Requeue(worker) => {
                 next.retries -= 1;
@@ -475,13 +475,14 @@ impl World {
         self.workers[worker].step = Step::Settles(delivery);
         match self.rows[row].status {
             Some(Status::Running) if !self.is_lost(row) => {
-                if fault != Fault::HeldIsDone {
-                    self.workers[worker].step = Step::Idle;
-                    // Given back, if it is still this worker's to give.
-                    if self.deliveries[delivery].holder == Some(process) {
-                        self.deliveries[delivery].holder = None;
-                        self.deliveries[delivery].held_at = Some(self.rows[row].fence);
-                    }
+                if fault == Fault::HeldIsDone {
+                    return;
+                }
+                self.workers[worker].step = Step::Idle;
+                // Given back, if it is still this worker's to give.
+                if self.deliveries[delivery].holder == Some(process) {
+                    self.deliveries[delivery].holder = None;
+                    self.deliveries[delivery].held_at = Some(self.rows[row].fence);
                 }
             }
             Some(Status::Running) if self.rows[row].attempts >= ATTEMPTS => {
