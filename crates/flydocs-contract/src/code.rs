@@ -140,6 +140,8 @@ codes! {
 
     /// A path on the command line cannot be read.
     FileUnreadable = "file_unreadable", 200, "File unreadable";
+    /// A path on the command line cannot be written.
+    FileUnwritable = "file_unwritable", 200, "File unwritable";
     /// The types file does not fit its shape.
     InvalidTypesFile = "invalid_types_file", 200, "Invalid types file";
     /// A setting has a value that cannot be, or two settings contradict each other.

@@ -125,7 +125,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(after_long_help = exit::HELP)]
 pub(crate) struct ExtractArgs {
-    /// The documents: PDF, PNG, JPEG
+    /// The documents: PDF, images, text, office files, mail, archives
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
@@ -203,7 +203,7 @@ pub(crate) struct SubmitArgs {
     pub timeout: u64,
 
     /// A later call with the same key and body gets the same extraction
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_name = "KEY", value_parser = header_value)]
     pub idempotency_key: Option<String>,
 
     /// Where to send webhooks
@@ -211,7 +211,7 @@ pub(crate) struct SubmitArgs {
     pub callback_url: Option<String>,
 
     /// Whose it is
-    #[arg(long, value_name = "TENANT")]
+    #[arg(long, value_name = "TENANT", value_parser = header_value)]
     pub tenant: Option<String>,
 
     /// Where and how.
@@ -540,6 +540,13 @@ fn header(text: &str) -> Result<(String, String), String> {
         .split_once(':')
         .ok_or_else(|| "write NAME: VALUE".to_owned())?;
     Ok((name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+}
+
+/// What goes into a header of a call.
+fn header_value(text: &str) -> Result<String, String> {
+    reqwest::header::HeaderValue::from_str(text)
+        .map(|_| text.to_owned())
+        .map_err(|_| "write one line without control characters".to_owned())
 }
 
 fn assignment(text: &str) -> Result<(String, String), String> {

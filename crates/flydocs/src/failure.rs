@@ -51,6 +51,10 @@ impl Failure {
             std::io::ErrorKind::IsADirectory => {
                 "it is a directory; name the files in it".to_owned()
             }
+            std::io::ErrorKind::OutOfMemory => {
+                "it does not fit into the memory there is; lower FLYDOCS_MAX_BYTES or --jobs"
+                    .to_owned()
+            }
             _ => error.to_string(),
         };
         Self::new(

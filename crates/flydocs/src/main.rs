@@ -5,6 +5,7 @@ mod client;
 mod commands;
 mod exit;
 mod failure;
+mod files;
 mod output;
 mod roles;
 mod settings;

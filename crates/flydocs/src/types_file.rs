@@ -6,19 +6,26 @@ use std::path::Path;
 use flydocs_contract::{ErrorCode, ExtractRequest, Fault, JsonObject, request::FileInput};
 use serde_json::Value;
 
-use crate::{exit::Exit, failure::Failure, output::Say};
+use crate::{exit::Exit, failure::Failure, files, output::Say};
 
 const KEYS: &[&str] = &["intention", "document_types", "rules", "options"];
 
 /// Reads and checks it; the request it makes has no files yet.
 pub(crate) fn read(path: &Path, say: Say) -> Result<ExtractRequest, Failure> {
-    let text =
-        std::fs::read(path).map_err(|error| Failure::unreadable(path, &error).exit(Exit::Usage))?;
+    let text = files::small(path).map_err(|failure| failure.exit(Exit::Usage))?;
     check(path, &text, say)
 }
 
 /// The same for what stands in a file of this name.
 pub(crate) fn check(path: &Path, text: &[u8], say: Say) -> Result<ExtractRequest, Failure> {
+    if is_utf16(text) {
+        let sentence = format!("{} is UTF-16; save it as UTF-8", path.display());
+        return Err(Failure::new(
+            ErrorCode::InvalidTypesFile,
+            sentence,
+            Exit::Usage,
+        ));
+    }
     let mut request = parse(text).map_err(|faults| {
         let sentence = match faults.len() {
             1 => format!("{} does not fit", path.display()),
@@ -62,7 +69,17 @@ pub(crate) fn check(path: &Path, text: &[u8], say: Say) -> Result<ExtractRequest
     Err(Failure::new(code, sentence, Exit::Usage).with_faults(faults))
 }
 
+/// Editors of Windows write it, with a mark or without one.
+const fn is_utf16(text: &[u8]) -> bool {
+    matches!(
+        text,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] | [0, b'{' | b'[', ..] | [b'{' | b'[', 0, ..]
+    )
+}
+
 fn parse(text: &[u8]) -> Result<ExtractRequest, Vec<Fault>> {
+    // the mark of UTF-8
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let value = flydocs_api::json_value(text).map_err(|mut fault| {
         fault.message = fault.message.replace("the body", "the file");
         vec![fault]

@@ -61,7 +61,7 @@ pub(crate) fn count_pages(filename: &str, content: &Bytes, options: &Options) ->
             return Err(Error::refused(
                 ErrorCode::EmptyFile,
                 filename,
-                format!("{filename} has no pages"),
+                format!("{filename} has no pages: export or print it again"),
             ));
         }
         return Err(corrupt(filename, "none of its pages can be found"));
@@ -121,7 +121,9 @@ pub(crate) fn corrupt(filename: &str, why: &str) -> Error {
     Error::refused(
         ErrorCode::CorruptPdf,
         filename,
-        format!("{filename} is no readable PDF: {why}"),
+        format!(
+            "{filename} is no readable PDF: {why}; fetch it again, or print it from a viewer that opens it to a new PDF"
+        ),
     )
 }
 

@@ -6,8 +6,8 @@ mod text;
 mod zipped;
 
 pub(crate) use kind::{Group, Kind};
-pub(crate) use text::decode_text;
 use text::text_kind;
+pub(crate) use text::{POSING_HTML, POSING_TEXT, decode_text};
 
 /// How far into a file a PDF header may stand.
 const PDF_HEADER_WITHIN: usize = 2048;

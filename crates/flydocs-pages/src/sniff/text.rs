@@ -4,6 +4,11 @@ use std::borrow::Cow;
 
 use super::{Found, Kind};
 
+/// A text whose name promises a document.
+pub(crate) const POSING_TEXT: &str = "plain text under another name";
+/// The same of a web page.
+pub(crate) const POSING_HTML: &str = "an HTML page under another name (often a failed download)";
+
 /// Text, one of its sub-kinds, or something that is no text.
 pub(crate) fn text_kind(bytes: &[u8], name: &str, declared: Option<&str>) -> Found {
     let head = bytes.get(..8192).unwrap_or(bytes);
@@ -33,11 +38,7 @@ pub(crate) fn text_kind(bytes: &[u8], name: &str, declared: Option<&str>) -> Fou
         return Found::Kind(Kind::Svg);
     }
     if poses(&extension, declared) {
-        return Found::Other(if is_html {
-            "an HTML page under another name (often a failed download)"
-        } else {
-            "plain text under another name"
-        });
+        return Found::Other(if is_html { POSING_HTML } else { POSING_TEXT });
     }
     if is_html {
         return Found::Kind(Kind::Html);

@@ -9,13 +9,14 @@ use flydocs_contract::{
     ErrorCode, ExtractRequest, Extraction, Fault, Problem, result::ExtractionResultEnvelope,
     status::ExtractionList,
 };
-use reqwest::{Method, RequestBuilder, Response, StatusCode, multipart};
+use reqwest::{Method, RequestBuilder, Response, StatusCode, header::HeaderValue, multipart};
+use tokio::io::AsyncReadExt as _;
 use tokio_util::io::ReaderStream;
 use url::Url;
 
 pub(crate) use stream::{Told, Watcher};
 
-use crate::{exit::Exit, failure::Failure, settings::Settings};
+use crate::{exit::Exit, failure::Failure, files, settings::Settings};
 
 /// One server.
 #[derive(Debug, Clone)]
@@ -23,6 +24,8 @@ pub(crate) struct Client {
     http: reqwest::Client,
     base: Url,
     key: Option<String>,
+    /// `FLYDOCS_MAX_BYTES` here: of what has to be held in memory to be sent.
+    max_bytes: u64,
 }
 
 /// What a submission says beside the files.
@@ -41,20 +44,33 @@ pub(crate) struct Submission {
 impl Client {
     /// For the server of the settings.
     pub(crate) fn new(settings: &Settings) -> Result<Self, Failure> {
-        let wrong = |why: String| {
+        let wrong = |name: &str, why: String| {
             Failure::new(
                 ErrorCode::InvalidSetting,
                 "a setting is wrong",
                 Exit::Settings,
             )
-            .with_faults(vec![Fault::new("FLYDOCS_SERVER", why)])
+            .with_faults(vec![Fault::new(name, why)])
         };
         let base: Url = settings
             .server
             .parse()
-            .map_err(|error: url::ParseError| wrong(error.to_string()))?;
+            .map_err(|error: url::ParseError| wrong("FLYDOCS_SERVER", error.to_string()))?;
         if !matches!(base.scheme(), "http" | "https") || !base.has_host() {
-            return Err(wrong("must be an http or https URL".to_owned()));
+            return Err(wrong(
+                "FLYDOCS_SERVER",
+                "must be an http or https URL".to_owned(),
+            ));
+        }
+        let key = settings.api_key.as_ref().map(|key| key.0.clone());
+        if key
+            .as_ref()
+            .is_some_and(|key| HeaderValue::from_str(key).is_err())
+        {
+            return Err(wrong(
+                "FLYDOCS_API_KEY",
+                "must be one line without control characters".to_owned(),
+            ));
         }
         let http = reqwest::Client::builder()
             .user_agent(concat!("flydocs/", env!("CARGO_PKG_VERSION")))
@@ -64,7 +80,8 @@ impl Client {
         Ok(Self {
             http,
             base,
-            key: settings.api_key.as_ref().map(|key| key.0.clone()),
+            key,
+            max_bytes: settings.max_bytes.0,
         })
     }
 
@@ -133,7 +150,7 @@ impl Client {
             .map_err(anyhow::Error::new)?;
         let mut form = multipart::Form::new().part("request", part);
         for path in &submission.files {
-            form = form.part("files", file_part(path).await?);
+            form = form.part("files", file_part(path, self.max_bytes).await?);
         }
         let mut request = self
             .request(Method::POST, "/api/v1/extractions")
@@ -201,17 +218,20 @@ impl Client {
     }
 }
 
-async fn file_part(path: &std::path::Path) -> Result<multipart::Part, Failure> {
+async fn file_part(path: &std::path::Path, max_bytes: u64) -> Result<multipart::Part, Failure> {
     let unreadable = |error: std::io::Error| Failure::unreadable(path, &error);
-    let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
-    let facts = file.metadata().await.map_err(unreadable)?;
-    if facts.is_dir() {
-        return Err(unreadable(std::io::ErrorKind::IsADirectory.into()));
-    }
+    let facts = tokio::fs::metadata(path).await.map_err(unreadable)?;
     let name = path.file_name().map_or_else(
         || "document".to_owned(),
         |name| name.to_string_lossy().into_owned(),
     );
+    if !facts.is_file() {
+        // a pipe or a device does not say how long it is
+        let content = files::document(path, max_bytes).await?;
+        return Ok(multipart::Part::bytes(content).file_name(name));
+    }
+    let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
+    let file = file.take(facts.len());
     let stream = reqwest::Body::wrap_stream(ReaderStream::with_capacity(file, 64 << 10));
     Ok(multipart::Part::stream_with_length(stream, facts.len()).file_name(name))
 }

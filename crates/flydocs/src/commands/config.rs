@@ -13,9 +13,12 @@ use crate::{
 /// The settings were read without a fault.
 pub(super) fn check(loaded: &Loaded, out: &mut Out) -> Outcome {
     let changed = loaded.origins.len();
+    let warnings = match loaded.warnings.len() {
+        1 => "1 warning".to_owned(),
+        n => format!("{n} warnings"),
+    };
     out.line(&format!(
-        "the settings fit ({changed} set, the rest by default, {} warnings)",
-        loaded.warnings.len()
+        "the settings fit ({changed} set, the rest by default, {warnings})"
     ))?;
     Ok(Exit::Done)
 }

@@ -17,6 +17,7 @@ use crate::{
     cli::{ExtractArgs, Format},
     exit::Exit,
     failure::Failure,
+    files,
     output::{
         Out, Paint, Say, explanation, progress,
         result::{Look, render},
@@ -73,6 +74,10 @@ pub(super) async fn run(args: ExtractArgs, settings: Settings, say: Say, mut out
         }
         let path = args.files.get(i).cloned().unwrap_or_default();
         let place = places.as_ref().and_then(|places| places.get(i));
+        let done = match place {
+            Some(place) => done.and_then(|result| kept(result, place)),
+            None => done,
+        };
         if let Err(failure) = &done {
             failed += 1;
             bar.suspend(|| say.fail(failure));
@@ -126,9 +131,7 @@ async fn one(path: PathBuf, desk: &Desk, cancel: &CancellationToken) -> Done {
         None => engines,
     };
     let pipeline = roles::pipeline_on(Arc::clone(&desk.reader), engines, &desk.settings);
-    let content = tokio::fs::read(&path)
-        .await
-        .map_err(|error| Failure::unreadable(&path, &error))?;
+    let content = files::document(&path, desk.settings.max_bytes.0).await?;
     let filename = path.file_name().map_or_else(
         || path.display().to_string(),
         |name| name.to_string_lossy().into_owned(),
@@ -175,13 +178,8 @@ fn document_failure(path: &std::path::Path, error: &flydocs_pipeline::Error) -> 
 
 /// One JSON file a document; equal names get a number.
 fn places(dir: &std::path::Path, files: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    std::fs::create_dir_all(dir).map_err(|error| {
-        Failure::new(
-            ErrorCode::FileUnreadable,
-            format!("{}: the folder cannot be made: {error}", dir.display()),
-            Exit::Usage,
-        )
-    })?;
+    std::fs::create_dir_all(dir)
+        .map_err(|error| files::unwritable(dir, &error).exit(Exit::Usage))?;
     let mut taken = std::collections::BTreeSet::new();
     let mut places = Vec::with_capacity(files.len());
     for file in files {
@@ -198,6 +196,13 @@ fn places(dir: &std::path::Path, files: &[PathBuf]) -> Result<Vec<PathBuf>, Fail
         places.push(dir.join(place));
     }
     Ok(places)
+}
+
+/// The result, once it is in its file; a file that cannot be written fails its document alone.
+fn kept(result: Explained, place: &std::path::Path) -> Done {
+    let text = serde_json::to_string_pretty(&result).map_err(anyhow::Error::new)? + "\n";
+    files::write(place, text.as_bytes()).map_err(|failure| failure.exit(Exit::DocumentFailed))?;
+    Ok(result)
 }
 
 struct Printer<'a> {
@@ -218,16 +223,6 @@ impl Printer<'_> {
         out: &mut Out,
     ) -> Result<(), Failure> {
         if let Some(place) = place {
-            if let Ok(result) = &done {
-                let text = serde_json::to_string_pretty(result).map_err(anyhow::Error::new)?;
-                std::fs::write(place, text + "\n").map_err(|error| {
-                    Failure::new(
-                        ErrorCode::FileUnreadable,
-                        format!("{}: it cannot be written: {error}", place.display()),
-                        Exit::Unexpected,
-                    )
-                })?;
-            }
             return out.line(&self.summary(path, place, &done));
         }
         match (self.args.output, done) {

@@ -1,6 +1,6 @@
 //! `inspect FILE`: what a file is made of, as the reader sees it.
 
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 
 use bytes::Bytes;
 use flydocs_contract::{ErrorCode, PageWords, WordSource};
@@ -12,6 +12,7 @@ use crate::{
     cli::{Format, InspectArgs},
     exit::Exit,
     failure::Failure,
+    files,
     output::{
         Out, Paint,
         result::size,
@@ -29,9 +30,7 @@ const DRAWN_WIDTH: u32 = 1400;
 
 /// Loads the file and reads its pages.
 pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) -> Outcome {
-    let content = tokio::fs::read(&args.file)
-        .await
-        .map_err(|error| Failure::unreadable(&args.file, &error))?;
+    let content = files::document(&args.file, settings.max_bytes.0).await?;
     let reader = roles::reader(&settings);
     let cancel = shutdown::token();
     let source = Source {
@@ -49,6 +48,9 @@ pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) ->
         .await
         .map_err(|error| refused(&error))?;
     let load_ms = milliseconds(began);
+    if let Some(page) = args.page {
+        must_have(page, &rows, &args.file)?;
+    }
     let mut drawn = false;
     for row in rows {
         let wanted = 1..=row.page_count;
@@ -71,12 +73,7 @@ pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) ->
             let picture = boxes(&*reader, &row, page, size, None, &cancel)
                 .await
                 .map_err(|error| refused(&error))?;
-            tokio::fs::write(file, &picture.bytes)
-                .await
-                .map_err(|error| {
-                    let sentence = format!("{}: it cannot be written: {error}", file.display());
-                    Failure::new(ErrorCode::FileUnreadable, sentence, Exit::Unexpected)
-                })?;
+            files::write(file, &picture.bytes)?;
             drawn = true;
         }
         match args.output {
@@ -86,6 +83,30 @@ pub(super) async fn run(args: InspectArgs, settings: Settings, out: &mut Out) ->
         }
     }
     Ok(Exit::Done)
+}
+
+/// Some row has the page; one of a container need not.
+fn must_have(page: u32, rows: &[Row], file: &Path) -> Result<(), Failure> {
+    let most = rows.iter().map(|row| row.page_count).max().unwrap_or(0);
+    if (1..=most).contains(&page) {
+        return Ok(());
+    }
+    let (has, choose) = match (rows, most) {
+        ([_], 1) => ("has 1 page".to_owned(), "--page 1".to_owned()),
+        ([_], _) => (format!("has {most} pages"), format!("--page 1 to {most}")),
+        (_, _) => (
+            format!("holds {} documents of at most {most} pages", rows.len()),
+            format!("--page 1 to {most}"),
+        ),
+    };
+    Err(Failure::new(
+        ErrorCode::NotFound,
+        format!(
+            "{} {has}, so there is no page {page}: choose {choose}",
+            file.display()
+        ),
+        Exit::Usage,
+    ))
 }
 
 fn milliseconds(since: Instant) -> f64 {

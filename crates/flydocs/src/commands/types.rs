@@ -14,6 +14,7 @@ use crate::{
     cli::InferArgs,
     exit::Exit,
     failure::Failure,
+    files,
     output::{Out, Say},
     roles::{self, shutdown},
     settings::Settings,
@@ -26,7 +27,7 @@ pub(super) async fn infer(args: InferArgs, settings: Settings, say: Say, out: &m
     let cancel = shutdown::token();
     let mut documents = Vec::new();
     for path in &args.files {
-        documents.append(&mut pages(path, &*reader, &cancel).await?);
+        documents.append(&mut pages(path, settings.max_bytes.0, &*reader, &cancel).await?);
     }
     let types = tokio::task::spawn_blocking(move || LocalLayout.propose_for(&documents))
         .await
@@ -39,9 +40,7 @@ pub(super) async fn infer(args: InferArgs, settings: Settings, say: Say, out: &m
     types_file::check(Path::new("the proposal"), text.as_bytes(), say)?;
     match &args.out {
         Some(path) => {
-            std::fs::write(path, text).map_err(|error| {
-                anyhow::Error::new(error).context(format!("{} cannot be written", path.display()))
-            })?;
+            files::write(path, text.as_bytes())?;
             say.note(&format!(
                 "{}: edit names and descriptions, then flydocs extract --types {0}",
                 path.display()
@@ -55,12 +54,11 @@ pub(super) async fn infer(args: InferArgs, settings: Settings, say: Say, out: &m
 /// The pages of every document in a file.
 async fn pages(
     path: &Path,
+    limit: u64,
     reader: &dyn Reader,
     cancel: &CancellationToken,
 ) -> Result<Vec<Vec<Arc<PageWords>>>, Failure> {
-    let content = tokio::fs::read(path)
-        .await
-        .map_err(|error| Failure::unreadable(path, &error))?;
+    let content = files::document(path, limit).await?;
     let source = Source {
         filename: path
             .file_name()

@@ -1,6 +1,6 @@
 //! `webhooks`: the log, redelivery, a listener and a check for whoever writes a receiver.
 
-use std::{io::Read as _, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use flydocs_contract::{ErrorCode, Fault};
 use flydocs_pipeline::{Clock as _, SystemClock};
@@ -14,6 +14,7 @@ use crate::{
     client::Client,
     exit::Exit,
     failure::Failure,
+    files,
     output::{Out, Paint, Say, deliveries, streams},
     roles::shutdown,
     settings::Settings,
@@ -179,18 +180,8 @@ async fn verify(args: WebhooksVerifyArgs, settings: &Settings, out: &mut Out) ->
 
 async fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     if path.as_os_str() == "-" {
-        let read = tokio::task::spawn_blocking(|| {
-            let mut body = Vec::new();
-            std::io::stdin().read_to_end(&mut body).map(|_| body)
-        });
-        let body = read.await.map_err(anyhow::Error::new)?;
-        return body.map_err(|error| {
-            anyhow::Error::new(error)
-                .context("stdin cannot be read")
-                .into()
-        });
+        let read = tokio::task::spawn_blocking(files::stdin);
+        return read.await.map_err(anyhow::Error::new)?;
     }
-    tokio::fs::read(path)
-        .await
-        .map_err(|error| Failure::unreadable(path, &error))
+    files::small(path)
 }

@@ -1,6 +1,9 @@
 //! What every service stands on: the store, the bus, and the metrics of the process.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use etcetera::BaseStrategy as _;
 use flydocs_bus::{
@@ -185,6 +188,7 @@ pub(crate) async fn store(settings: &Settings) -> Result<Arc<dyn Store>, Failure
 /// The database of the settings, else the file in the data directory, which is made.
 fn database_url(settings: &Settings) -> Result<String, Failure> {
     if let Some(url) = &settings.database_url {
+        in_a_folder(&url.0)?;
         return Ok(url.0.clone());
     }
     let dir = data_dir(settings)?;
@@ -199,6 +203,26 @@ fn database_url(settings: &Settings) -> Result<String, Failure> {
         )
     })?;
     Ok(format!("sqlite://{}", dir.join("flydocs.db").display()))
+}
+
+/// A folder that somebody named is not made: a slip of the pen would become an empty database.
+fn in_a_folder(url: &str) -> Result<(), Failure> {
+    let path = flydocs_store::sqlite_path(url);
+    let folder = path
+        .as_deref()
+        .and_then(Path::parent)
+        .filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => Err(Failure::new(
+            ErrorCode::InvalidSetting,
+            format!(
+                "{}: there is no such folder for the database; make it, or check FLYDOCS_DATABASE_URL (--database-url)",
+                folder.display()
+            ),
+            Exit::Settings,
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Where the embedded store lies.

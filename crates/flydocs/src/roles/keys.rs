@@ -7,7 +7,7 @@ use flydocs_contract::{ErrorCode, Fault};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use crate::{exit::Exit, failure::Failure, settings::Settings};
+use crate::{exit::Exit, failure::Failure, files, settings::Settings};
 
 /// How often the file is looked at.
 const LOOK: Duration = Duration::from_secs(2);
@@ -36,9 +36,15 @@ pub(crate) async fn keys(settings: &Settings) -> Result<Keys, Failure> {
         let what = format!("{}: {why}", path.display());
         wrong("FLYDOCS_API_KEYS_FILE", what)
     };
-    let text = tokio::fs::read_to_string(path)
+    let place = path.clone();
+    let read = tokio::task::spawn_blocking(move || files::at_most(&place, files::SMALL));
+    let text = read
         .await
-        .map_err(|error| wrong(error.to_string()))?;
+        .map_err(anyhow::Error::new)?
+        .map_err(|error| wrong(error.to_string()))?
+        .ok_or_else(|| wrong(format!("it has more than {} bytes", files::SMALL)))?;
+    let text = String::from_utf8(text)
+        .map_err(|_| wrong("it is not UTF-8; save it as UTF-8".to_owned()))?;
     let filed = Keys::from_lines(&text).map_err(|error| wrong(error.to_string()))?;
     Ok(listed.and(filed))
 }

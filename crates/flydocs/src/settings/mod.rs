@@ -10,7 +10,7 @@ mod value;
 pub(crate) use document::markdown;
 pub(crate) use read::{Loaded, Origin, read};
 pub(crate) use table::Settings;
-pub(crate) use value::{EdaAdapter, LogFormat};
+pub(crate) use value::{Bytes, EdaAdapter, LogFormat, Value};
 
 /// The environment of this process: read here and nowhere else.
 pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {

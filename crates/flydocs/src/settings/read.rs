@@ -125,12 +125,14 @@ fn unknown(name: &str) -> String {
     }
 }
 
-/// The setting a name was probably meant to be.
+/// The setting a name was probably meant to be: about every third letter of it may be wrong.
 fn nearest(name: &str) -> Option<&'static str> {
+    let letters = name.trim_start_matches("FLYDOCS_").chars().count();
+    let most = letters.div_ceil(3).min(3);
     Settings::NAMES
         .iter()
         .map(|known| (edits(name, known), *known))
-        .filter(|(edits, _)| *edits <= 3)
+        .filter(|(edits, _)| *edits <= most)
         .min()
         .map(|(_, known)| known)
 }

@@ -25,7 +25,11 @@ macro_rules! whole_numbers {
             const KIND: &'static str = "a whole number";
 
             fn read(text: &str) -> Result<Self, String> {
-                text.replace('_', "").parse().map_err(|_| expected::<Self>(text))
+                let number = text.replace('_', "");
+                number.parse().map_err(|_| match number.parse::<i128>() {
+                    Ok(_) => format!("{number} is out of range: {} to {}", Self::MIN, Self::MAX),
+                    Err(_) => expected::<Self>(text),
+                })
             }
 
             fn show(&self) -> String {

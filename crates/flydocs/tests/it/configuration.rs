@@ -47,6 +47,59 @@ fn names_that_are_none_and_older_names_warn() {
 }
 
 #[test]
+fn a_number_out_of_range_is_refused_with_its_range() {
+    let desk = Desk::new();
+    let run = desk.run_with(&[("FLYDOCS_PORT", "99999")], &["config", "check"]);
+    assert_eq!(run.code, 3, "{}", run.shown());
+    assert!(
+        run.stderr.contains("99999 is out of range: 0 to 65535"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_name_that_is_near_no_setting_gets_no_suggestion() {
+    let desk = Desk::new();
+    let run = desk.run_with(&[("FLYDOCS_NOPE", "1")], &["config", "check"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    assert!(
+        run.stderr.contains("FLYDOCS_NOPE is no setting") && !run.stderr.contains("did you mean"),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stdout.contains("1 warning)"), "{}", run.stdout);
+    let near = desk.run_with(&[("FLYDOCS_PRT", "1")], &["config", "check"]);
+    assert!(
+        near.stderr.contains("did you mean FLYDOCS_PORT?"),
+        "{}",
+        near.stderr
+    );
+}
+
+#[test]
+fn a_database_in_a_folder_that_is_not_there_makes_none() {
+    let desk = Desk::new();
+    let folder = desk.path().join("slip");
+    let url = format!("sqlite://{}", folder.join("a.db").display());
+    for command in ["migrate", "worker"] {
+        let run = desk.run_with(&[("FLYDOCS_DATABASE_URL", &url)], &[command]);
+        assert_eq!(run.code, 3, "{}", run.shown());
+        assert!(
+            run.stderr.contains("there is no such folder") && run.stderr.contains("slip"),
+            "{}",
+            run.stderr
+        );
+        assert!(!folder.exists());
+    }
+    let run = desk.run_with(
+        &[("FLYDOCS_DATABASE_URL", "sqlite://here.db")],
+        &["migrate"],
+    );
+    assert_eq!(run.code, 0, "{}", run.shown());
+}
+
+#[test]
 fn secrets_are_never_shown() {
     let desk = Desk::new();
     let secrets = [

@@ -14,6 +14,7 @@ fn every_bad_document_has_its_sentence() {
     desk.put("nopages.pdf", paper::pdf(&[]));
     desk.put("long.pdf", paper::pdf(&[&["a"][..]; 12]));
     desk.put("blob.bin", [0_u8, 159, 146, 150, 7, 0, 1, 2]);
+    desk.put("noise.pdf", "no PDF but a note");
     std::fs::create_dir(desk.path().join("folder")).unwrap();
     let mut told = String::new();
     for (file, code) in [
@@ -25,6 +26,7 @@ fn every_bad_document_has_its_sentence() {
         ("nopages.pdf", "empty_file"),
         ("long.pdf", "limit_exceeded"),
         ("blob.bin", "unsupported_file"),
+        ("noise.pdf", "unsupported_file"),
     ] {
         let run = desk.run_with(
             &[("FLYDOCS_MAX_PAGES", "10")],
@@ -112,6 +114,79 @@ fn every_bad_types_file_has_its_sentence() {
         told.push_str(&run.stderr);
     }
     still().bind(|| insta::assert_snapshot!(told));
+}
+
+#[test]
+fn a_text_is_read_once_its_name_says_that_it_is_one() {
+    let desk = Desk::new();
+    desk.put("noise.txt", "Invoice number: RE-1");
+    let run = desk.run(&["extract", "noise.txt", "-t", "types.json"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+}
+
+#[test]
+fn a_types_file_may_begin_with_the_mark_of_utf8_and_utf16_is_named() {
+    let desk = Desk::new();
+    let types = std::fs::read_to_string(desk.path().join("types.json")).unwrap();
+    desk.put("marked.json", format!("\u{feff}{types}"));
+    let run = desk.run(&["extract", "invoice.pdf", "-t", "marked.json"]);
+    assert_eq!(run.code, 0, "{}", run.shown());
+    let wide = |mark: &str| -> Vec<u8> {
+        let text = format!("{mark}{types}");
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    };
+    for mark in ["\u{feff}", ""] {
+        desk.put("wide.json", wide(mark));
+        let run = desk.run(&["extract", "invoice.pdf", "-t", "wide.json"]);
+        assert_eq!(run.code, 2, "{}", run.shown());
+        assert!(
+            run.stderr.contains("wide.json is UTF-16; save it as UTF-8"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn a_page_that_is_not_there_is_refused_with_how_many_there_are() {
+    let desk = Desk::new();
+    desk.put("two.pdf", paper::pdf(&[&["a"][..]; 2]));
+    for (file, page, said) in [
+        (
+            "two.pdf",
+            "99",
+            "two.pdf has 2 pages, so there is no page 99: choose --page 1 to 2",
+        ),
+        (
+            "two.pdf",
+            "0",
+            "two.pdf has 2 pages, so there is no page 0: choose --page 1 to 2",
+        ),
+        (
+            "invoice.pdf",
+            "2",
+            "invoice.pdf has 1 page, so there is no page 2: choose --page 1",
+        ),
+    ] {
+        for format in ["table", "json"] {
+            let run = desk.run(&["inspect", file, "--page", page, "-o", format]);
+            assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.shown());
+            assert!(run.stderr.contains(said), "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_a_header_is_refused_by_the_name_of_its_flag() {
+    let desk = Desk::new();
+    for flag in ["--tenant", "--idempotency-key"] {
+        let run = desk.run(&["submit", "invoice.pdf", "-t", "types.json", flag, "a\nb"]);
+        assert_eq!(run.code, 2, "{}", run.shown());
+        assert!(run.stderr.contains(flag), "{}", run.stderr);
+    }
+    let run = desk.run_with(&[("FLYDOCS_API_KEY", "a\nb")], &["list"]);
+    assert_eq!(run.code, 3, "{}", run.shown());
+    assert!(run.stderr.contains("FLYDOCS_API_KEY"), "{}", run.stderr);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod batch;
 mod configuration;
 mod desk;
 mod extract;
+mod files;
 mod help;
 mod input;
 mod ops;
