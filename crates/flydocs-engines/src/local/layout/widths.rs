@@ -35,7 +35,7 @@ mod tests {
         let [proportional, even] = before("EUR.", 3);
         assert!((0.86..0.92).contains(&proportional), "{proportional}");
         assert!((even - 0.75).abs() < 1e-9);
-        assert_eq!(before("", 0), [0.0, 0.0]);
+        assert!(before("", 0).iter().sum::<f64>().abs() < 1e-9);
         let [whole, _] = before("Größe", "Größe".len());
         assert!((whole - 1.0).abs() < 1e-9);
     }
