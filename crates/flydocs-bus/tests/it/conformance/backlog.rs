@@ -31,7 +31,7 @@ pub(crate) async fn a_backlog_drains_completely_with_flat_memory(house: &dyn Hou
     // Other tests share the process, unless this one was asked for alone.
     let most = if asked_for().is_some() { 64 } else { 256 };
     assert!(grown < most, "grew by {grown} MiB over {events} events");
-    let status = bus.status().await.unwrap();
+    let status = super::status_at_rest(&bus).await;
     let group = status
         .groups
         .iter()

@@ -142,7 +142,7 @@ pub(crate) async fn the_status_counts_what_a_group_owes(house: &dyn House) {
         flydocs_bus::Settled::DeadLettered
     );
 
-    let status = bus.status().await.unwrap();
+    let status = super::status_at_rest(&bus).await;
     assert_eq!(status.adapter, bus.adapter());
     let [group] = status.groups.as_slice() else {
         panic!("one group: {status:?}")

@@ -9,9 +9,12 @@ pub(crate) mod order;
 pub(crate) mod publishing;
 pub(crate) mod time;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use flydocs_bus::{Bus, Consumer, Delivery, NewEvent, Settled, Start, Subscription};
+use flydocs_bus::{Bus, BusStatus, Consumer, Delivery, NewEvent, Settled, Start, Subscription};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
@@ -170,6 +173,19 @@ pub(crate) async fn assert_nothing_due(bus: &Arc<dyn Bus>, consumer: &Arc<dyn Co
         "something else was due: {claimed:?}"
     );
     settle(consumer, &claimed).await;
+}
+
+/// The status once nothing is under way from the outbox: a relay settles there a moment after the broker has an event,
+/// and a consumer may be quicker than that.
+pub(crate) async fn status_at_rest(bus: &Arc<dyn Bus>) -> BusStatus {
+    let began = Instant::now();
+    loop {
+        let status = bus.status().await.unwrap();
+        if status.groups.iter().all(|group| group.undrained == 0) || began.elapsed() > PATIENCE {
+            return status;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 pub(crate) async fn settle(consumer: &Arc<dyn Consumer>, deliveries: &[Delivery]) {
