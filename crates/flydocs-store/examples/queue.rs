@@ -30,7 +30,11 @@ use flydocs_store::{
     BlobId, Claimed, Correlation, NewExtraction, Store, StoredFile, StoredRequest,
 };
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use tokio::{sync::Semaphore, task::JoinSet};
+use tokio::{
+    sync::{Notify, Semaphore},
+    task::JoinSet,
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -256,6 +260,7 @@ async fn late(url: &str, kind: Kind, number: usize) -> Result<(), Failure> {
 #[derive(Debug, Default)]
 struct Seen {
     handled: Mutex<Handled>,
+    more: Notify,
     /// Where begin times go, in a latency run.
     out: Option<File>,
 }
@@ -284,6 +289,7 @@ impl Seen {
         handled.count += 1;
         handled.last = moment;
         handled.unique.insert(id);
+        self.more.notify_one();
     }
 
     fn told(&self) -> serde_json::Value {
@@ -294,17 +300,14 @@ impl Seen {
         })
     }
 
-    /// Returns when nothing was handled for a while, or after `limit`; never in a latency run.
+    /// Returns when something was handled and then nothing for a while, or after `limit`; only the latter in a latency
+    /// run.
     async fn idle(&self, limit: Duration) {
-        let began = now();
-        loop {
-            tokio::time::sleep(Duration::from_millis(100)).await;
-            let handled = self.handled.lock().unwrap_or_else(PoisonError::into_inner);
-            let idle = handled.count > 0 && now() - handled.last > IDLE.as_secs_f64() * 1000.0;
-            if idle || now() - began > limit.as_secs_f64() * 1000.0 {
-                return;
-            }
-        }
+        let drained = async {
+            self.more.notified().await;
+            while timeout(IDLE, self.more.notified()).await.is_ok() {}
+        };
+        timeout(limit, drained).await.unwrap_or_default();
     }
 }
 
@@ -327,10 +330,10 @@ async fn work(
         seen: Arc::clone(seen),
     };
     let at_once = if mode == "batch" { BATCH } else { slots };
-    let working = tokio::spawn(consume(Arc::new(worker), at_once, stop.clone()));
+    let mut working = tokio::spawn(consume(Arc::new(worker), at_once, stop.clone()));
     tokio::select! {
         () = seen.idle(limit) => {}
-        () = async { while !working.is_finished() { tokio::time::sleep(IDLE).await; } } => {}
+        ended = &mut working => return ended?,
     }
     stop.cancel();
     working.await?

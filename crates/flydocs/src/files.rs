@@ -97,6 +97,8 @@ fn put(path: &Path, content: &[u8]) -> io::Result<()> {
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
     beside.write_all(content)?;
+    // Before the name: a power cut must not leave the new name with nothing behind it.
+    beside.as_file().sync_all()?;
     beside.persist(&place).map_err(|failed| failed.error)?;
     Ok(())
 }

@@ -11,7 +11,8 @@ CREATE TABLE extraction_totals (
 
 CREATE FUNCTION count_extraction() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- In one order, so that two transactions of one slot cannot wait for each other.
+    -- In one order, so that two changes of one row seldom wait for each other in a circle. Transactions of one slot that
+    -- change several rows still can: PostgreSQL ends one of them, and whoever called begins it again.
     INSERT INTO extraction_totals AS t (status, leg_status, slot, number)
     SELECT c.status, c.leg_status, pg_backend_pid() % 32, sum(c.number)
     FROM (SELECT OLD.status AS status, coalesce(OLD.post_processing->'bbox_refinement'->>'status', '') AS leg_status,

@@ -15,7 +15,9 @@ mod help;
 mod input;
 mod ops;
 mod paper;
+mod readme;
 mod server;
 mod types_infer;
+#[cfg(target_os = "linux")]
 mod uploads;
 mod webhooks;

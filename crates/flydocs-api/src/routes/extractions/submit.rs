@@ -65,7 +65,7 @@ pub(crate) async fn submit(
     if let Some(empty) = incoming.files.iter().find(|file| file.bytes == 0) {
         return Err(Refusal::new(
             ErrorCode::EmptyFile,
-            format!("{} has no bytes", empty.filename),
+            format!("{} has no bytes: export or fetch it again", empty.filename),
         )
         .with("filename", empty.filename.as_str()));
     }
