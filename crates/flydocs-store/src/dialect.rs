@@ -31,6 +31,7 @@ macro_rules! sql {
 /// The fragments on SQLite. Times are text `2026-11-30T14:23:28.123Z`: they compare as they sort.
 macro_rules! sqlite {
     (now) => { "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')" };
+    (moment) => { sqlite!(now) };
     (stamp) => { sqlite!(now) };
     ((after $seconds:literal)) => { concat!("strftime('%Y-%m-%dT%H:%M:%fZ', 'now', ", $seconds, " || ' seconds')") };
     ((stamp_after $seconds:literal)) => { sqlite!((after $seconds)) };
@@ -78,6 +79,8 @@ macro_rules! sqlite {
 /// The fragments on PostgreSQL. Times of the leg are text inside its JSON, in SQLite's form.
 macro_rules! postgres {
     (now) => { "now()" };
+    // the row is locked by then: moments follow each other as revisions do, which the begins of transactions need not
+    (moment) => { "clock_timestamp()" };
     (stamp) => { "to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')" };
     ((after $seconds:literal)) => { concat!("(now() + make_interval(secs => ", $seconds, "))") };
     ((stamp_after $seconds:literal)) => {
@@ -127,7 +130,7 @@ macro_rules! postgres {
         concat!(" RETURNING *), noted AS (
            INSERT INTO extraction_history
              (extraction_id, revision, at, method, status, leg_status, attempts, worker, error)
-           SELECT id, revision, now(), '", $method, "', status, ", postgres!(leg_status), ", attempts, claimed_by, error
+           SELECT id, revision, ", postgres!(moment), ", '", $method, "', status, ", postgres!(leg_status), ", attempts, claimed_by, error
            FROM changed)")
     };
     ($text:literal) => { $text };

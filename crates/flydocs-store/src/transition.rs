@@ -20,7 +20,7 @@ use crate::{
 const NOTE: Sql = sql!(
     "INSERT INTO extraction_history
        (extraction_id, revision, at, method, status, leg_status, attempts, worker, error)
-     VALUES ($1, $2, " now ", $3, $4, $5, $6, $7, " (json "$8") ")"
+     VALUES ($1, $2, " moment ", $3, $4, $5, $6, $7, " (json "$8") ")"
 );
 
 const DELIVERY: Sql = sql!(

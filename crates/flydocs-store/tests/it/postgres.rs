@@ -350,3 +350,51 @@ async fn a_transaction_that_is_always_undone_ends_as_an_error() {
     assert!(error.to_string().contains("claim an extraction"), "{error}");
     assert_eq!(place.number("SELECT last_value FROM disturbances").await, 6);
 }
+
+#[tokio::test]
+async fn the_log_says_when_a_change_was_made_and_not_when_it_was_asked_for() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let (plain, chained) = (submit(&*store).await, submit(&*store).await);
+    let pool = sqlx::PgPool::connect(&place.url).await.unwrap();
+
+    let mut holding = pool.begin().await.unwrap();
+    sqlx::query("SELECT 1 FROM extractions FOR UPDATE")
+        .execute(&mut *holding)
+        .await
+        .unwrap();
+    let waiting = tokio::spawn({
+        let store = Arc::clone(&store);
+        async move {
+            tokio::join!(
+                store.request_cancel(plain, None),
+                store.mark_running(chained, "w")
+            )
+        }
+    });
+    // Both transactions have begun, and wait for the row.
+    let blocked = "SELECT count(*) FROM pg_stat_activity
+                   WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    while sqlx::query_scalar::<_, i64>(blocked)
+        .fetch_one(&pool)
+        .await
+        .unwrap()
+        < 2
+    {
+        tokio::task::yield_now().await;
+    }
+    let (let_go,): (chrono::DateTime<chrono::Utc>,) = sqlx::query_as("SELECT clock_timestamp()")
+        .fetch_one(&pool)
+        .await
+        .unwrap();
+    holding.commit().await.unwrap();
+    let (cancelled, claimed) = waiting.await.unwrap();
+    cancelled.unwrap();
+    assert!(matches!(claimed.unwrap(), Claimed::Won(_)));
+
+    for id in [plain, chained] {
+        let log = store.history(id, None, 1).await.unwrap();
+        let change = log.last().unwrap();
+        assert!(change.at >= let_go, "{change:?} before {let_go}");
+    }
+}
