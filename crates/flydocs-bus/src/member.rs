@@ -1,7 +1,8 @@
 //! [`Member`]: the consumer of every adapter that keeps a ledger. The rules of waiting, leases and suspects.
 //!
-//! One round: drain (when the group's lock is free) -> bury -> claim. Between rounds it waits for a ring, for the
-//! next due time, for the poll, or for the end.
+//! One round: drain (when the group's lock is free) -> bury -> claim. While claims come back full, rounds claim without
+//! draining first, until the last pass is [`STRAIGHT`] old. Between rounds it waits for a ring, for the next due time,
+//! for the poll, or for the end.
 
 use std::{
     sync::{
@@ -36,6 +37,9 @@ use crate::{
 const AFTER_LOST_LOCK: Duration = Duration::from_millis(10);
 /// How long a cancelled claim may still wait for the database.
 const CANCEL_GRACE: Duration = Duration::from_secs(2);
+/// For so long after a pass a backlog is claimed from without another one. What is new waits behind the backlog anyway;
+/// suspects wait this much longer.
+const STRAIGHT: Duration = Duration::from_millis(50);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -51,6 +55,8 @@ pub(crate) struct Member<L> {
     settler: Settler,
     /// A round waits until nothing is in flight.
     wants_to_be_idle: AtomicBool,
+    /// Until when a claim needs no pass before it: the last one came back full.
+    straight_until: std::sync::Mutex<Option<Instant>>,
 }
 
 /// What a round came to.
@@ -77,10 +83,38 @@ impl<L: Ledger> Member<L> {
             claiming: Mutex::new(()),
             settler: Settler::default(),
             wants_to_be_idle: AtomicBool::new(false),
+            straight_until: std::sync::Mutex::new(None),
         }
     }
 
+    /// What a backlog gives without a pass before it; nothing when a pass is due.
+    async fn straight(&self, limit: usize) -> Result<Vec<Delivery>> {
+        let until = *self.straight_until();
+        let now = Instant::now();
+        if until.is_none_or(|until| until <= now)
+            || self.wants_to_be_idle.load(Ordering::Acquire)
+            || self.held.load(now) == Load::Suspect
+        {
+            return Ok(Vec::new());
+        }
+        let deliveries = self.lease(limit, false).await?;
+        if deliveries.len() < limit {
+            *self.straight_until() = None;
+        }
+        Ok(deliveries)
+    }
+
+    fn straight_until(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.straight_until
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
     async fn round(&self, limit: usize) -> Result<Round> {
+        let straight = self.straight(limit).await?;
+        if !straight.is_empty() {
+            return Ok(Round::Claimed(straight));
+        }
         let drained = self.drain().await?;
         let load = self.held.load(Instant::now());
         self.wants_to_be_idle.store(
@@ -106,7 +140,9 @@ impl<L: Ledger> Member<L> {
             }
         }
         if drained.due {
+            let passed = Instant::now();
             let deliveries = self.lease(limit, false).await?;
+            *self.straight_until() = (deliveries.len() >= limit).then(|| passed + STRAIGHT);
             if !deliveries.is_empty() {
                 if drained.moved as usize > deliveries.len() {
                     self.ledger.tell_others();
@@ -375,3 +411,7 @@ impl<L: Ledger> Consumer for Member<L> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "member_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@ mod ground;
 mod http;
 mod lock;
 mod pages;
+mod stalls;
 
 use anyhow::bail;
 
@@ -15,7 +16,9 @@ pub(crate) fn run(name: &str, args: &[String]) -> anyhow::Result<()> {
         "lock" => lock::run(args),
         "pages" => pages::run(args),
         other => {
-            bail!("no benchmark is called {other:?}; known are bus, ground, http, lock, pages")
+            bail!(
+                "no benchmark is called {other:?}; known are bus, ground, http, lock, pages, queue"
+            )
         }
     }
 }
