@@ -31,6 +31,11 @@ pub(super) async fn run(pool: &PgPool, pooled: bool) -> Result<()> {
             "totals",
             include_str!("../../migrations/postgres/0002_totals.sql"),
         ),
+        ours(
+            3,
+            "totals by statement",
+            include_str!("../../migrations/postgres/0003_totals_by_statement.sql"),
+        ),
     ];
     migrations.extend(flydocs_bus::migrations::postgres());
     let mut migrator = Migrator::with_migrations(migrations);

@@ -398,3 +398,38 @@ async fn the_log_says_when_a_change_was_made_and_not_when_it_was_asked_for() {
         assert!(change.at >= let_go, "{change:?} before {let_go}");
     }
 }
+
+/// Counted one by one, every extraction is another version of one row that the next one steps over.
+#[tokio::test]
+async fn a_statement_that_adds_or_removes_many_extractions_counts_them_once() {
+    let place = Place::postgres().await;
+    let store = place.open().await;
+    let pool = sqlx::PgPool::connect(&place.url).await.unwrap();
+    let many = "INSERT INTO extractions (id, request_digest, status, filename, content_sha256, content_bytes, metadata,
+                                         correlation, attempts, submitted_at, finished_at, request)
+                SELECT 'ext_' || lpad(i::text, 26, '0'), '',
+                       CASE i % 2 WHEN 0 THEN 'queued' ELSE 'cancelled' END, 'a.pdf', '', 1, '{}', '{}', 0, now(),
+                       CASE i % 2 WHEN 0 THEN NULL ELSE now() END, '{}'
+                FROM generate_series(1, 400) i";
+    for (statement, left) in [
+        (many, 400),
+        ("DELETE FROM extractions WHERE attempts = 0", 0),
+    ] {
+        let mut tx = pool.begin().await.unwrap();
+        sqlx::query(statement).execute(&mut *tx).await.unwrap();
+        let (written,): (i64,) = sqlx::query_as(
+            "SELECT n_tup_ins + n_tup_upd FROM pg_stat_xact_user_tables WHERE relname = 'extraction_totals'",
+        )
+        .fetch_one(&mut *tx)
+        .await
+        .unwrap();
+        tx.commit().await.unwrap();
+        assert!(written <= 4, "{written} rows were written for two statuses");
+        crate::conformance::lists::totals_are_what_is_there(&*store).await;
+        let (there,): (i64,) = sqlx::query_as("SELECT sum(number)::bigint FROM extraction_totals")
+            .fetch_one(&pool)
+            .await
+            .unwrap();
+        assert_eq!(there, left);
+    }
+}
