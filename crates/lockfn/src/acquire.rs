@@ -83,7 +83,11 @@ impl Place {
                 locked = self.look_again(&opened)?;
             }
             if !locked {
-                self.examine(&opened)?;
+                let theirs = self.examine(&opened)?.file;
+                // Somebody holds a file that nobody else will open: not the lock.
+                if !self.is_current(theirs)? {
+                    continue;
+                }
                 return Ok(Attempt::Busy(opened));
             }
             if let Some(locked) = self.verified(opened, kind)? {
@@ -128,13 +132,14 @@ impl Place {
         Err(self.insecure("it keeps being replaced"))
     }
 
-    /// Opens the file, and creates it if it is missing.
+    /// Opens the file, and creates it if it is missing. In the first round by the directory opened
+    /// once: whether that is still in its place shows when the file is verified by its path.
     pub(crate) fn open(&self, round: u32) -> Result<Opened> {
         let mut fresh = round > 0;
         for _ in 0..PATIENCE {
             let opened_anew;
             let mut directory = self.directory()?;
-            if fresh || !directory.is_in_place() {
+            if fresh {
                 opened_anew = self.open_directory()?;
                 directory = &opened_anew;
             }

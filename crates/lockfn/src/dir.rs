@@ -5,10 +5,7 @@ use std::{
     io,
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock},
 };
 
 use rustix::{
@@ -17,9 +14,7 @@ use rustix::{
 };
 
 use crate::{
-    clock,
     error::{LockError, Result},
-    facts::Facts,
     file::LockFile,
     name::lock_file_name,
     network,
@@ -45,14 +40,7 @@ pub(crate) struct Directory {
     pub(crate) scope: Scope,
     /// The mode of new lock files.
     pub(crate) file_mode: Mode,
-    /// Device and inode.
-    file: (u64, u64),
-    /// Boot time of the last look whether it is still in its place.
-    looked_ms: AtomicU64,
 }
-
-/// How long a look at the directory is good for; what is locked in it is verified by its path.
-const LOOK_MS: u64 = 10;
 
 impl Directory {
     pub(crate) fn open(path: &Path, scope: Scope, allow_network: bool) -> Result<Self> {
@@ -95,8 +83,6 @@ impl Directory {
             Scope::System => Mode::from_raw_mode(0o660),
             Scope::Private | Scope::Beside => Mode::from_raw_mode(0o600),
         };
-        let file = Facts::from(&stat).file;
-        let looked_ms = AtomicU64::new(clock::boot_ms());
         let path = path.to_owned();
         Ok(Self {
             path,
@@ -104,24 +90,7 @@ impl Directory {
             euid,
             scope,
             file_mode,
-            file,
-            looked_ms,
         })
-    }
-
-    /// Whether the path still leads to the directory opened: it may have been renamed, or deleted
-    /// and made anew.
-    pub(crate) fn is_in_place(&self) -> bool {
-        let now_ms = clock::boot_ms();
-        if now_ms.abs_diff(self.looked_ms.load(Relaxed)) < LOOK_MS {
-            return true;
-        }
-        let in_place =
-            rustix::fs::stat(&self.path).is_ok_and(|stat| Facts::from(&stat).file == self.file);
-        if in_place {
-            self.looked_ms.store(now_ms, Relaxed);
-        }
-        in_place
     }
 }
 

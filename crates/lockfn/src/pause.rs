@@ -115,9 +115,12 @@ async fn wait_shared(
     let hub = wait::hub(place)?;
     for round in 0.. {
         let opened = place.open(round)?;
-        place.examine(&opened)?;
+        let facts = place.examine(&opened)?;
         let shared = FlockOperation::NonBlockingLockShared;
         if !place.flock(&opened.fd, shared)? {
+            if !place.is_current(facts.file)? {
+                continue;
+            }
             *blocked = true;
             // Before the watch: our own request is no news to us.
             if let Some(ended_up_ms) = asking.look(&opened) {

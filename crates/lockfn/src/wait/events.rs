@@ -3,16 +3,6 @@
 
 use std::{io, os::fd::OwnedFd};
 
-/// What was heard of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum News {
-    /// Somebody wrote into it.
-    Changed,
-    /// Somebody closed it: a holder that is done (it unlocks first) or dead, or a caller that had
-    /// only tried.
-    Closed,
-}
-
 /// Two ends of a pipe that neither block nor reach other programs.
 #[derive(Debug)]
 pub(super) struct Bell {
@@ -71,7 +61,7 @@ mod files {
 
     use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader, WatchFlags};
 
-    use super::News;
+    use crate::wait::news::News;
 
     /// The process's one inotify descriptor.
     #[derive(Debug)]
@@ -112,6 +102,8 @@ mod files {
             let mut lost = false;
             let mut buffer = [std::mem::MaybeUninit::uninit(); 4096];
             let mut reader = Reader::new(&self.0, &mut buffer);
+            // Until the buffer is empty, not until the kernel has no more: whatever it has, the
+            // listener is told of at once.
             while let Ok(event) = reader.next() {
                 let what = event.events();
                 lost |= what.contains(ReadFlags::QUEUE_OVERFLOW);
@@ -122,6 +114,9 @@ mod files {
                 };
                 let known = heard.entry(event.wd()).or_insert(news);
                 *known = news.max(*known);
+                if reader.is_buffer_empty() {
+                    break;
+                }
             }
             (!lost).then_some(heard)
         }
@@ -132,7 +127,7 @@ mod files {
 mod files {
     use std::{collections::BTreeMap, ffi::CStr, io, os::fd::OwnedFd};
 
-    use super::News;
+    use crate::wait::news::News;
 
     /// There are none: waiting goes by `fallback`.
     #[derive(Debug)]

@@ -20,9 +20,12 @@ use std::{
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use super::{
-    events::{Bell, Events, News},
+    busy::Busy,
+    events::{Bell, Events},
+    meeting::Meeting,
+    news::News,
     queue::{Queue, Turn},
-    watch::{Signal, Watch},
+    watch::Watch,
 };
 use crate::process;
 
@@ -41,13 +44,15 @@ pub(crate) struct Hub {
 #[derive(Debug, Default)]
 struct State {
     listening: bool,
-    watched: HashMap<i32, Vec<Arc<Signal>>>,
+    watched: HashMap<i32, Vec<Arc<Meeting<Busy>>>>,
     timers: BTreeMap<Timer, Waker>,
     next_timer: u64,
+    /// When the listener looks at the timers without being rung.
+    looks_at: Option<Instant>,
 }
 
 /// When, and which of those due then.
-pub(super) type Timer = (Instant, u64);
+type Timer = (Instant, u64);
 
 struct Link {
     hub: Hub,
@@ -131,22 +136,22 @@ impl Hub {
         };
         let mut state = self.state();
         let file = events.watch(fd, path)?;
-        let signal = Arc::new(Signal::new(self));
+        let meeting = Arc::new(Meeting::new());
         state
             .watched
             .entry(file)
             .or_default()
-            .push(Arc::clone(&signal));
-        Ok(Watch::new(self, file, signal))
+            .push(Arc::clone(&meeting));
+        Ok(Watch::new(self, file, meeting))
     }
 
-    pub(super) fn unwatch(&self, file: i32, signal: &Arc<Signal>) {
+    pub(super) fn unwatch(&self, file: i32, meeting: &Arc<Meeting<Busy>>) {
         let mut state = self.state();
-        let Some(signals) = state.watched.get_mut(&file) else {
+        let Some(meetings) = state.watched.get_mut(&file) else {
             return;
         };
-        signals.retain(|one| !Arc::ptr_eq(one, signal));
-        if signals.is_empty() {
+        meetings.retain(|one| !Arc::ptr_eq(one, meeting));
+        if meetings.is_empty() {
             state.watched.remove(&file);
             // Under the lock: another watch of the same file must not be added in between.
             if let Some(events) = &self.events {
@@ -187,23 +192,21 @@ impl Hub {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn set_timer(&self, until: Instant, waker: &Waker) -> Timer {
+    fn set_timer(&self, until: Instant, waker: &Waker) -> Timer {
         let mut state = self.state();
         let timer = (until, state.next_timer);
         state.next_timer += 1;
         state.timers.insert(timer, waker.clone());
-        let is_first = state
-            .timers
-            .first_key_value()
-            .is_some_and(|(first, _)| *first == timer);
+        let in_time = state.looks_at.is_some_and(|look| look <= until);
         // The listener itself is about to look anyway.
-        if is_first && self.listener.get() != Some(&std::thread::current().id()) {
+        if !in_time && self.listener.get() != Some(&std::thread::current().id()) {
+            state.looks_at = Some(until);
             self.bell.ring();
         }
         timer
     }
 
-    pub(super) fn cancel(&self, timer: &Timer) {
+    fn cancel(&self, timer: &Timer) {
         let waker = self.state().timers.remove(timer);
         // Outside the lock: the last waker of a task may take everything with it that the task owns.
         drop(waker);
@@ -250,13 +253,15 @@ impl Hub {
     fn tell_watchers(&self) {
         let Some(events) = &self.events else { return };
         let heard = events.read();
-        let told: Vec<(Arc<Signal>, News)> = {
+        let told: Vec<(Arc<Meeting<Busy>>, News)> = {
             let state = self.state();
             match heard {
                 Some(files) => files
                     .iter()
                     .filter_map(|(file, news)| Some((state.watched.get(file)?, *news)))
-                    .flat_map(|(signals, news)| signals.iter().map(move |one| (one.clone(), news)))
+                    .flat_map(|(meetings, news)| {
+                        meetings.iter().map(move |one| (one.clone(), news))
+                    })
                     .collect(),
                 None => state
                     .watched
@@ -266,9 +271,9 @@ impl Hub {
                     .collect(),
             }
         };
-        // Outside the lock: those told set timers, and wake.
-        for (signal, news) in told {
-            signal.tell(news);
+        // Outside the lock: a waker may run anything.
+        for (meeting, news) in told {
+            meeting.tell(news, Busy::may_be_free);
         }
     }
 
@@ -285,7 +290,8 @@ impl Hub {
                     }
                     due.push(entry.remove());
                 }
-                state.timers.first_key_value().map(|((until, _), _)| *until)
+                state.looks_at = state.timers.first_key_value().map(|((until, _), _)| *until);
+                state.looks_at
             };
             if due.is_empty() {
                 return next;

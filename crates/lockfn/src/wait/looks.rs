@@ -34,8 +34,19 @@ impl Looks {
             .filter(|after| *after <= LONG_AFTER);
     }
 
+    /// When the next look is due, or it is too late for one.
+    pub(super) fn until(&self, fd: impl AsFd, deadline: Option<Instant>) -> Option<Instant> {
+        let look = self
+            .next(fd)
+            .and_then(|look| Instant::now().checked_add(look));
+        match (look, deadline) {
+            (Some(look), Some(deadline)) => Some(look.min(deadline)),
+            (look, deadline) => look.or(deadline),
+        }
+    }
+
     /// How long from now, if at all.
-    pub(super) fn next(&self, fd: impl AsFd) -> Option<Duration> {
+    fn next(&self, fd: impl AsFd) -> Option<Duration> {
         self.after_event.or_else(|| {
             let known = Head::read(fd).is_some_and(|head| head.seems_alive());
             (!known).then_some(UNKNOWN_HOLDER)
@@ -44,14 +55,7 @@ impl Looks {
 
     /// Waits for the next reason to try; the lock was busy a moment ago.
     pub(crate) async fn wait(&mut self, opened: &Opened, watch: &Watch, deadline: Option<Instant>) {
-        let look = self
-            .next(&opened.fd)
-            .and_then(|look| Instant::now().checked_add(look));
-        let until = match (look, deadline) {
-            (Some(look), Some(deadline)) => Some(look.min(deadline)),
-            (look, deadline) => look.or(deadline),
-        };
-        match watch.wait(until).await {
+        match watch.wait(self.until(&opened.fd, deadline)).await {
             Woke::Event => self.event(),
             Woke::Due => self.due(),
         }

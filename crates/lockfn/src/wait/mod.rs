@@ -1,18 +1,21 @@
 //! Waiting for a lock without polling, with a deadline, on any executor.
 //!
 //! One thread per process, the listener (`hub`), hears from the kernel (`events`) when a watched
-//! lock file is closed, takes the lock for whoever waits for it (`watch`), and keeps the timers;
-//! exclusive waiters of one process stand in one line per lock (`queue`), so that only the first of
-//! them reacts to each release.
+//! lock file is closed, wakes whoever waits for it (`watch`, `meeting`) to try (`busy`), and keeps
+//! the timers; exclusive waiters of one process stand in one line per lock (`queue`), so that only
+//! the first of them reacts to each release.
 
+mod busy;
 mod events;
 pub(crate) mod fallback;
 mod hub;
 mod looks;
+mod meeting;
+mod news;
 mod queue;
-/// The locks of `queue`, which the tests replace by loom's.
+/// The locks of `queue` and `meeting`, which the tests replace by loom's.
 mod sync {
-    pub(crate) use std::sync::{Arc, Mutex};
+    pub(crate) use std::sync::{Arc, Mutex, MutexGuard};
 }
 mod watch;
 
@@ -25,9 +28,10 @@ use std::{
     time::Instant,
 };
 
+use busy::Busy;
 use hub::Hub;
 pub(crate) use looks::Looks;
-use watch::Tried;
+use watch::Watch;
 pub(crate) use watch::Woke;
 
 use crate::{
@@ -66,19 +70,13 @@ pub(crate) async fn acquire(
         // Only now that no release can be missed is it worth trying.
         if !place.flock(&opened.fd, try_operation(kind))? {
             place.say_who_waits(&opened);
-            opened = match watch.lock(opened, kind, deadline).await {
+            opened = match lock_watched(place, kind, deadline, &watch, opened).await? {
                 Tried::Locked(opened) => opened,
                 Tried::TimedOut => return Ok(None),
                 // Those in the kernel's queue are woken sooner than those who hear of a release:
                 // who comes too late too often goes and stands in that queue as well.
                 Tried::Outpaced(opened) => {
                     return fallback::acquire(hub, place, kind, deadline, opened).await;
-                }
-                Tried::Refused(opened) => {
-                    if !place.flock(&opened.fd, try_operation(kind))? {
-                        continue;
-                    }
-                    opened
                 }
             };
         }
@@ -88,6 +86,42 @@ pub(crate) async fn acquire(
         }
     }
     Ok(None)
+}
+
+/// How trying for a watched lock ended.
+enum Tried {
+    Locked(Opened),
+    TimedOut,
+    /// Others were quicker too often.
+    Outpaced(Opened),
+}
+
+/// Tries whenever the lock, which was just found busy, may be free.
+async fn lock_watched(
+    place: &Place,
+    kind: Kind,
+    deadline: Option<Instant>,
+    watch: &Watch,
+    opened: Opened,
+) -> Result<Tried> {
+    let mut busy = Busy::new(opened);
+    loop {
+        let until = busy.wait_until(deadline);
+        let (Some(mut again), woke) = watch.may_be_free(busy, until).await else {
+            return Ok(Tried::TimedOut);
+        };
+        // At the deadline as well: the lock may have become free at the last moment.
+        if place.flock(&again.opened.fd, try_operation(kind))? {
+            return Ok(Tried::Locked(again.opened));
+        }
+        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            return Ok(Tried::TimedOut);
+        }
+        if !again.lost(woke) {
+            return Ok(Tried::Outpaced(again.opened));
+        }
+        busy = again;
+    }
 }
 
 pub(crate) fn hub(place: &Place) -> Result<&'static Hub> {

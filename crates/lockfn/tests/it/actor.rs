@@ -72,12 +72,18 @@ impl Actor {
         writeln!(self.input.as_mut().unwrap()).unwrap();
     }
 
-    /// Stops it (SIGSTOP) and returns when it has stopped.
+    /// Stops it (SIGSTOP) and returns when all its threads have stopped: one after the other they
+    /// do, and one that waits in the kernel could get its lock until then.
     pub(crate) fn stop(&self) {
         self.signal(libc::SIGSTOP);
-        while !std::fs::read_to_string(format!("/proc/{}/stat", self.id()))
+        let has_stopped = |thread: std::io::Result<std::fs::DirEntry>| {
+            std::fs::read_to_string(thread.unwrap().path().join("stat"))
+                .unwrap()
+                .contains(") T ")
+        };
+        while !std::fs::read_dir(format!("/proc/{}/task", self.id()))
             .unwrap()
-            .contains(") T ")
+            .all(has_stopped)
         {
             std::thread::yield_now();
         }

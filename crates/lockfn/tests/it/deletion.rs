@@ -156,7 +156,7 @@ fn removing_unused_files_while_others_come_and_go_loses_no_update() {
 
 #[test]
 fn a_quiet_file_that_is_replaced_between_two_holds_is_noticed() {
-    // Files whose last change is long ago are verified by their change time alone.
+    // Whether its last change was long ago or a moment ago.
     for base in [std::env::temp_dir(), "/dev/shm".into()] {
         let dir = tempfile::tempdir_in(base).unwrap();
         let lock = LockFile::at(dir.path().join("it.lock")).holder_record(false);

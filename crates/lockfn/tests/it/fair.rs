@@ -2,7 +2,7 @@
 
 use std::{
     sync::atomic::{AtomicBool, Ordering::SeqCst},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use lockfn::{LockFile, LockGuard};
@@ -68,6 +68,32 @@ fn a_caller_that_comes_back_at_once_lets_those_who_wait_have_a_turn() {
         greedy.go_on();
         greedy.expect("enough");
         greedy.ends();
+    }
+}
+
+#[test]
+fn a_caller_that_comes_back_at_once_leaves_a_waiter_time_to_wake_up() {
+    let (_dir, lock) = place();
+    for how in ["sync", "timed", "async"] {
+        let guard = lock.lock().unwrap();
+        let waiter = Actor::start("take", &["sync", &text(&lock)]);
+        crate::core::until_process_waits(&lock, waiter.id());
+        // It has waited for longer than a turn, and is slower to wake up than anybody is.
+        crate::modes::pace(Duration::from_millis(20));
+        waiter.stop();
+        let released = Instant::now();
+        drop(guard);
+        drop(take(how, &lock));
+        // 20 ms, by a clock of whole milliseconds.
+        let stayed_away = released.elapsed();
+        assert!(
+            stayed_away >= Duration::from_millis(19),
+            "{how}: {stayed_away:?}"
+        );
+        waiter.resume();
+        let mut waiter = waiter;
+        waiter.expect("done");
+        waiter.ends();
     }
 }
 

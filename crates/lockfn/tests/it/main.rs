@@ -25,6 +25,7 @@ mod hostile;
 mod kernel;
 mod line;
 mod macros;
+mod meeting;
 mod modes;
 mod names;
 mod overlap;

@@ -250,6 +250,19 @@ fn a_directory_replaced_between_two_holds_is_noticed_at_once() {
 }
 
 #[test]
+fn a_lock_held_in_a_directory_that_was_moved_away_makes_nobody_give_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (inner, moved) = (dir.path().join("inner"), dir.path().join("moved"));
+    fs::create_dir(&inner).unwrap();
+    let lock = LockFile::at(inner.join("it.lock"));
+    let old = lock.lock().unwrap();
+    fs::rename(&inner, &moved).unwrap();
+    fs::create_dir(&inner).unwrap();
+    let new = lock.try_lock().unwrap().unwrap();
+    assert!(new.is_current() && !old.is_current());
+}
+
+#[test]
 fn a_directory_that_may_not_be_written_to_is_an_error() {
     let dir = tempfile::tempdir().unwrap();
     let locks = LockDir::private(dir.path().join("locks")).unwrap();
