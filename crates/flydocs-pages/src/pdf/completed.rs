@@ -173,9 +173,9 @@ impl Made {
             .flatten()
             .collect();
         // offsets of 32 bits, and how many glyphs and advances there are now
-        let head = patched(font, b"head", 50, 1)?;
-        let maxp = patched(font, b"maxp", 4, count)?;
-        let hhea = patched(font, b"hhea", 34, count)?;
+        let head = patched(font, *b"head", 50, 1)?;
+        let maxp = patched(font, *b"maxp", 4, count)?;
+        let hhea = patched(font, *b"hhea", 34, count)?;
         let mut builder = FontBuilder::new();
         for (tag, table) in [
             (b"cmap", character_map(characters)),
@@ -223,8 +223,8 @@ fn character_map(mut characters: Vec<(char, GlyphId)>) -> Vec<u8> {
 }
 
 /// A table with another number of 16 bits at `at`.
-fn patched(font: &FontRef<'_>, tag: &[u8; 4], at: usize, value: u16) -> Option<Vec<u8>> {
-    let mut table = font.data_for_tag(Tag::new(tag))?.as_bytes().to_vec();
+fn patched(font: &FontRef<'_>, tag: [u8; 4], at: usize, value: u16) -> Option<Vec<u8>> {
+    let mut table = font.data_for_tag(Tag::new(&tag))?.as_bytes().to_vec();
     table
         .get_mut(at..at + 2)?
         .copy_from_slice(&value.to_be_bytes());

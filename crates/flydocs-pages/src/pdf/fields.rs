@@ -149,7 +149,7 @@ fn texts(value: &Object<'_>) -> Option<String> {
 /// What is shown for a choice: an option may be a pair, what is sent and what is shown.
 fn shown(widget: &Dict<'_>, chosen: &str) -> String {
     let options = inherited(widget, |node| node.get::<Array<'_>>("Opt"));
-    let pairs = options.iter().flat_map(|all| all.iter::<Array<'_>>());
+    let pairs = options.iter().flat_map(Array::iter::<Array<'_>>);
     for pair in pairs {
         let mut both = pair.iter::<PdfString<'_>>();
         if let (Some(sent), Some(shown)) = (both.next(), both.next())
