@@ -12,7 +12,7 @@ use crate::{
     laid_out, office,
     options::{OfficeConverter, Options},
     pdf, raster,
-    sniff::{Found, Group, Kind, POSING_HTML, POSING_TEXT, sniff},
+    sniff::{Found, Group, Kind, sniff},
 };
 
 /// A row before its content is put to it.
@@ -77,7 +77,9 @@ impl Loader<'_> {
         }
         let kind = match sniff(content, name, declared) {
             Found::Kind(kind) => kind,
-            Found::Other(what) => return Err(Error::unsupported(name, what, what_to_do(what))),
+            Found::Other(other) => {
+                return Err(Error::unsupported(name, other.what(), other.advice()));
+            }
             Found::Encrypted => {
                 return Err(Error::refused(
                     ErrorCode::EncryptedFile,
@@ -151,17 +153,6 @@ impl Loader<'_> {
             }
         }
         Ok(())
-    }
-}
-
-/// How a file can be read that is not.
-fn what_to_do(what: &str) -> &'static str {
-    if what == POSING_TEXT {
-        "which is not read: end its name in .txt (or .csv, .md, .eml), or fetch the real document again"
-    } else if what == POSING_HTML {
-        "which is not read: end its name in .html, or fetch the real document again"
-    } else {
-        "which is not read: export it to PDF"
     }
 }
 

@@ -7,6 +7,8 @@ mod html;
 mod set;
 mod write;
 
+pub(crate) use write::{assemble, stream};
+
 use bytes::Bytes;
 use flydocs_contract::ErrorCode;
 

@@ -65,14 +65,15 @@ pub(super) fn pdf(pages: &[Vec<Line>]) -> Vec<u8> {
     assemble(&objects)
 }
 
-fn stream(content: &str) -> String {
+pub(crate) fn stream(content: &str) -> String {
     format!(
         "<< /Length {} >>\nstream\n{content}\nendstream",
         content.len()
     )
 }
 
-fn assemble(objects: &[String]) -> Vec<u8> {
+/// Objects 1.. as a file; the first is the catalogue.
+pub(crate) fn assemble(objects: &[String]) -> Vec<u8> {
     let mut file = String::from("%PDF-1.7\n");
     let mut table = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
     for (index, object) in objects.iter().enumerate() {

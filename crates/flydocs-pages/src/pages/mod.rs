@@ -1,5 +1,6 @@
 //! [`Pages`]: the reader the service runs. Work goes to the pool, OCR to tesseract, words to the cache.
 
+mod patience;
 mod recognise;
 
 use std::{collections::HashMap, ops::RangeInclusive, sync::Arc};
@@ -10,6 +11,7 @@ use flydocs_contract::{PageWords, WordSource};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
+use self::patience::Patience;
 use crate::{
     cache::Cache,
     convert,
@@ -26,6 +28,8 @@ use crate::{
 
 /// How long a reading of one page may go on with the pages after it.
 const READ_AHEAD_MS: u64 = 60;
+/// So many files are remembered by how long OCR took on them.
+const FILES_IN_MIND: u64 = 1000;
 
 /// Reads files as the settings say. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -46,6 +50,8 @@ struct Inner {
     texts: Cache<PageKey, Arc<PageText>>,
     /// What OCR read, by content, page and languages.
     readings: Cache<(String, u32, String), Arc<PageWords>>,
+    /// How much longer OCR may go on with the unsure pages of a file, by content.
+    patience: Cache<String, Arc<Patience>>,
     /// PDFs made of documents that are none, by content.
     forms: Cache<String, Bytes>,
     /// Pages being read right now: whoever asks for one meanwhile waits for it.
@@ -66,6 +72,7 @@ impl Pages {
                 tesseract: Tesseract::new(options.tesseract_path.clone()),
                 texts: Cache::new(share),
                 readings: Cache::new(share),
+                patience: Cache::new(FILES_IN_MIND),
                 forms: Cache::new(share * 2),
                 flights: Mutex::new(HashMap::new()),
                 options,

@@ -1,14 +1,11 @@
 //! Pages without a text layer: drawn, read by tesseract, and read again only where that went badly.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use flydocs_contract::{PageWords, WordSource};
 use tokio_util::sync::CancellationToken;
 
-use super::{Pages, unexpected, weight};
+use super::{Pages, Patience, unexpected, weight};
 use crate::{
     error::{Error, Result},
     ocr::{Fault, Layout, Reading, Turn, back, cleaned, languages, merged, skew, turned},
@@ -17,11 +14,6 @@ use crate::{
     reader::Row,
     work::{Reply, Task},
 };
-
-/// All further readings of a page together may take so many times as long as the first one did.
-const RETRIES: u32 = 3;
-/// What they may take in any case: on a picture that is read in no time, so is everything else.
-const RETRY_AT_LEAST: Duration = Duration::from_secs(20);
 
 impl Pages {
     /// The words of a page by OCR, read at most once for these languages.
@@ -53,17 +45,18 @@ impl Pages {
             pixels: Pixels::Grey(pixels.into()),
         };
         let place = self.inner.pool.place(cancel).await?;
-        let reading =
-            self.read_picture(picture, &key.2, cancel)
-                .await
-                .map_err(|fault| match fault {
-                    Fault::Other(error) => error,
-                    Fault::Failed(detail) => Error::OcrFailed {
-                        filename: row.filename.clone(),
-                        page,
-                        detail,
-                    },
-                })?;
+        let patience = self.patience(&row.sha256);
+        let reading = self
+            .read_picture(picture, &key.2, &patience, cancel)
+            .await
+            .map_err(|fault| match fault {
+                Fault::Other(error) => error,
+                Fault::Failed(detail) => Error::OcrFailed {
+                    filename: row.filename.clone(),
+                    page,
+                    detail,
+                },
+            })?;
         drop(place);
         let (width, height) = text.map_or((f64::from(width), f64::from(height)), |text| {
             (text.words.width, text.words.height)
@@ -81,13 +74,23 @@ impl Pages {
         Ok(words)
     }
 
+    fn patience(&self, sha256: &str) -> Arc<Patience> {
+        let key = sha256.to_owned();
+        self.inner.patience.get(&key).unwrap_or_else(|| {
+            let new = Arc::new(Patience::default());
+            self.inner.patience.put(key, new.clone(), 1);
+            new
+        })
+    }
+
     /// Reads a picture. When that went badly it is turned, then straightened, and read again; when much of it
     /// is unsure it is cleaned and read a second way, and the surer words are kept. All readings together keep to the
-    /// ceiling of a page.
+    /// ceiling of a page, and all pages of a file to its patience.
     async fn read_picture(
         &self,
         picture: Picture,
         names: &str,
+        patience: &Patience,
         cancel: &CancellationToken,
     ) -> std::result::Result<Reading, Fault> {
         let (tesseract, how) = (&self.inner.tesseract, (names, self.inner.options.ocr_dpi));
@@ -96,11 +99,13 @@ impl Pages {
         let mut best = tesseract
             .read(&picture, Layout::Blocks, how, ceiling, cancel)
             .await?;
-        if !best.is_unsure() {
+        let first = began.elapsed();
+        let further = patience.after(first);
+        if !best.is_unsure() || further.is_zero() {
             return Ok(best);
         }
-        let first = began.elapsed();
-        let until = (first + (first * RETRIES).max(RETRY_AT_LEAST)).min(ceiling);
+        let _spending = patience.spend();
+        let until = (first + further).min(ceiling);
         let left = || until.saturating_sub(began.elapsed());
         let (width, height) = (picture.width, picture.height);
         let picture = Arc::new(picture);

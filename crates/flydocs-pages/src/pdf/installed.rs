@@ -11,13 +11,18 @@ use hayro_interpret::{
 use resvg::usvg::fontdb;
 use skrifa::MetadataProvider;
 
+use super::completed::completed;
+
 /// Families that hold all of a script, best first; any other font that has the character comes after them.
-const KNOWN: [&str; 4] = [
+const KNOWN: [&str; 5] = [
     "Noto Sans CJK",
     "Source Han Sans",
     "Noto Serif CJK",
     "WenQuanYi",
+    "Droid Sans Fallback",
 ];
+/// Where the Latin characters come from that a font lacks, best first.
+const LATIN: [&str; 3] = ["Liberation Sans", "DejaVu Sans", "Noto Sans"];
 
 /// A font and its number in its file.
 type Face = (FontData, u32);
@@ -76,9 +81,32 @@ fn find(probe: char, script: &str) -> Option<Face> {
             let font = skrifa::FontRef::from_index(data, index).ok()?;
             font.charmap().map(probe)?;
             // some hold nothing else, and what they lack would be drawn as another character
-            font.charmap().map('0')?;
+            if font.charmap().map('0').is_none() {
+                let data: FontData = Arc::new(with_latin(&fonts, data, index)?);
+                return Some((data, 0));
+            }
             let data: FontData = Arc::new(data.to_vec());
             Some((data, index))
+        })?
+    })
+}
+
+fn with_latin(fonts: &fontdb::Database, base: &[u8], index: u32) -> Option<Vec<u8>> {
+    let mut faces: Vec<(usize, fontdb::ID)> = fonts
+        .faces()
+        .filter(|face| face.style == fontdb::Style::Normal)
+        .filter(|face| face.weight == fontdb::Weight::NORMAL)
+        .filter(|face| face.stretch == fontdb::Stretch::Normal)
+        .filter_map(|face| {
+            let family = face.families.first()?.0.as_str();
+            Some((LATIN.iter().position(|latin| *latin == family)?, face.id))
+        })
+        .collect();
+    faces.sort_unstable_by_key(|(rank, _)| *rank);
+    faces.into_iter().find_map(|(_, id)| {
+        fonts.with_face_data(id, |data, at| {
+            let latin = skrifa::FontRef::from_index(data, at).ok()?;
+            completed(base, index, &latin)
         })?
     })
 }

@@ -19,6 +19,7 @@ use crate::{
 };
 
 mod collections;
+mod completed;
 mod fields;
 mod glyphs;
 mod installed;

@@ -2,6 +2,8 @@
 
 use bytes::Bytes;
 use hayro::{PixmapSettings, RenderCache, RenderSettings};
+use hayro_syntax::page::Page;
+use kurbo::Affine;
 
 use crate::{
     error::{Error, Result},
@@ -41,19 +43,36 @@ pub(crate) fn render(
     let (user_width, user_height) = page.render_dimensions();
     // hayro cuts off the fraction of a pixel: aim at the middle of the one that is meant
     let target = (across.round().max(1.0) + 0.01, down.round().max(1.0) + 0.01);
-    let pixmap = hayro::render(
-        page,
-        &RenderCache::new(),
-        &super::installed::settings(),
-        &RenderSettings::default(),
-        &PixmapSettings {
-            x_scale: (target.0 / f64::from(user_width)) as f32,
-            y_scale: (target.1 / f64::from(user_height)) as f32,
-            bg_color: hayro::vello_cpu::color::palette::css::WHITE,
-        },
-    );
+    let settings = PixmapSettings {
+        x_scale: (target.0 / f64::from(user_width)) as f32,
+        y_scale: (target.1 / f64::from(user_height)) as f32,
+        bg_color: hayro::vello_cpu::color::palette::css::WHITE,
+    };
+    let drawn = |page: &Page<'_>| {
+        hayro::render(
+            page,
+            &RenderCache::new(),
+            &super::installed::settings(),
+            &RenderSettings::default(),
+            &settings,
+        )
+    };
+    let pixmap = drawn(page);
     let (width, height) = (u32::from(pixmap.width()), u32::from(pixmap.height()));
-    Ok(Picture::from_rgba(width, height, pixmap.data_as_u8_slice()))
+    let to_page = Affine::new(page.initial_transform(true).as_coeffs());
+    let values = super::fields::words(page, to_page);
+    if values.is_empty() {
+        return Ok(Picture::from_rgba(width, height, pixmap.data_as_u8_slice()));
+    }
+    // the words read there are to be seen, too
+    let user_size = (f64::from(user_width), f64::from(user_height));
+    let overlay = super::open(filename, &super::fields::drawn(&values, user_size).into())?;
+    let overlay = drawn(super::page(filename, &overlay, 1)?);
+    let mut pixels = pixmap.data_as_u8_slice().to_vec();
+    for (pixel, over) in pixels.iter_mut().zip(overlay.data_as_u8_slice()) {
+        *pixel = (*pixel).min(*over);
+    }
+    Ok(Picture::from_rgba(width, height, &pixels))
 }
 
 /// The size at which a page is drawn for OCR: `dpi`, less where a side would pass `max_side` pixels.

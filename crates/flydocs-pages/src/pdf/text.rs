@@ -101,7 +101,7 @@ fn read_page<'a>(
         Hidden::Mode => scanned,
         Hidden::Paint => false,
     });
-    let values = super::fields::values(page, to_page);
+    let values = super::fields::words(page, to_page);
     let has_values = !values.is_empty();
     pieces.extend(values);
     let normal = |rect: kurbo::Rect| {

@@ -6,8 +6,8 @@ mod text;
 mod zipped;
 
 pub(crate) use kind::{Group, Kind};
+pub(crate) use text::decode_text;
 use text::text_kind;
-pub(crate) use text::{POSING_HTML, POSING_TEXT, decode_text};
 
 /// How far into a file a PDF header may stand.
 const PDF_HEADER_WITHIN: usize = 2048;
@@ -17,10 +17,45 @@ const PDF_HEADER_WITHIN: usize = 2048;
 pub(crate) enum Found {
     /// A kind that is read here.
     Kind(Kind),
-    /// Something else, in a few words.
-    Other(&'static str),
+    /// Something else.
+    Other(Unread),
     /// Encrypted as a whole (an office document with a password).
     Encrypted,
+}
+
+/// A file of a kind that is not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unread {
+    /// A text whose name promises a document.
+    PosingText,
+    /// The same of a web page.
+    PosingHtml,
+    /// Anything else, in a few words.
+    Known(&'static str),
+}
+
+impl Unread {
+    /// What it is.
+    pub(crate) const fn what(self) -> &'static str {
+        match self {
+            Self::PosingText => "plain text under another name",
+            Self::PosingHtml => "an HTML page under another name (often a failed download)",
+            Self::Known(what) => what,
+        }
+    }
+
+    /// How it can be read all the same.
+    pub(crate) const fn advice(self) -> &'static str {
+        match self {
+            Self::PosingText => {
+                "which is not read: end its name in .txt (or .csv, .md, .eml), or fetch the real document again"
+            }
+            Self::PosingHtml => {
+                "which is not read: end its name in .html, or fetch the real document again"
+            }
+            Self::Known(_) => "which is not read: export it to PDF",
+        }
+    }
 }
 
 /// What the bytes are. `name` and `declared` are hints for text.
@@ -38,7 +73,7 @@ pub(crate) fn sniff(bytes: &[u8], name: &str, declared: Option<&str>) -> Found {
         return Found::Kind(Kind::Pdf);
     }
     if let Some(what) = known_other(bytes) {
-        return Found::Other(what);
+        return Found::Other(Unread::Known(what));
     }
     text_kind(bytes, name, declared)
 }
@@ -158,7 +193,7 @@ mod tests {
         assert_eq!(found(&late, "a.txt"), Found::Kind(Kind::Pdf));
         assert_eq!(
             found(b"MZ\x90\0\x03", "a.pdf"),
-            Found::Other("a Windows program")
+            Found::Other(Unread::Known("a Windows program"))
         );
         assert_eq!(
             found(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "x"),
@@ -170,7 +205,7 @@ mod tests {
         );
         assert_eq!(
             found(b"\0\0\0\x18ftypisom\0\0\0\0iso2mp41", "x"),
-            Found::Other("a film or sound")
+            Found::Other(Unread::Known("a film or sound"))
         );
     }
 
@@ -197,11 +232,14 @@ mod tests {
     #[test]
     fn text_that_poses_as_a_pdf_is_refused() {
         let found = |bytes: &[u8], name| sniff(bytes, name, None);
-        assert!(matches!(
+        assert_eq!(
             found(b"<html><h1>404</h1>", "bill.pdf"),
-            Found::Other(_)
-        ));
-        assert!(matches!(found(b"Not found", "bill.jpg"), Found::Other(_)));
+            Found::Other(Unread::PosingHtml)
+        );
+        assert_eq!(
+            found(b"Not found", "bill.jpg"),
+            Found::Other(Unread::PosingText)
+        );
         assert!(matches!(found(b"{\"a\": 1}", "x.json"), Found::Other(_)));
         assert!(matches!(found(b"[[[[[[", "x.json"), Found::Other(_)));
         assert!(matches!(

@@ -2,18 +2,13 @@
 
 use std::borrow::Cow;
 
-use super::{Found, Kind};
-
-/// A text whose name promises a document.
-pub(crate) const POSING_TEXT: &str = "plain text under another name";
-/// The same of a web page.
-pub(crate) const POSING_HTML: &str = "an HTML page under another name (often a failed download)";
+use super::{Found, Kind, Unread};
 
 /// Text, one of its sub-kinds, or something that is no text.
 pub(crate) fn text_kind(bytes: &[u8], name: &str, declared: Option<&str>) -> Found {
     let head = bytes.get(..8192).unwrap_or(bytes);
     let Some(text) = decode_text(head) else {
-        return Found::Other("of an unknown binary kind");
+        return Found::Other(Unread::Known("of an unknown binary kind"));
     };
     let extension = name
         .rsplit_once('.')
@@ -38,16 +33,20 @@ pub(crate) fn text_kind(bytes: &[u8], name: &str, declared: Option<&str>) -> Fou
         return Found::Kind(Kind::Svg);
     }
     if poses(&extension, declared) {
-        return Found::Other(if is_html { POSING_HTML } else { POSING_TEXT });
+        return Found::Other(if is_html {
+            Unread::PosingHtml
+        } else {
+            Unread::PosingText
+        });
     }
     if is_html {
         return Found::Kind(Kind::Html);
     }
     if start.starts_with("<?xml") || extension == "xml" {
-        return Found::Other("an XML file");
+        return Found::Other(Unread::Known("an XML file"));
     }
     if extension == "json" || looks_like_json(&start) {
-        return Found::Other("a JSON file");
+        return Found::Other(Unread::Known("a JSON file"));
     }
     let is_named = matches!(
         extension.as_str(),

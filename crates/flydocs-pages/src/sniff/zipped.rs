@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use super::{Found, Kind};
+use super::{Found, Kind, Unread};
 
 const OPEN: &[u8] = b"application/vnd.oasis.opendocument.";
 
@@ -68,5 +68,5 @@ pub(super) fn compound_kind(bytes: &[u8]) -> Found {
             return Found::Kind(kind);
         }
     }
-    Found::Other("a compound file of an unknown kind")
+    Found::Other(Unread::Known("a compound file of an unknown kind"))
 }

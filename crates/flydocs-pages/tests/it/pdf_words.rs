@@ -1,7 +1,7 @@
 //! The text layer of a PDF.
 
 use flydocs_contract::WordSource;
-use flydocs_pages::Reader;
+use flydocs_pages::{ImageFormat, ImageSize, Reader};
 use tokio_util::sync::CancellationToken;
 
 use crate::made::{Page, pages, pdf, row, show, show_bold, texts};
@@ -269,6 +269,54 @@ async fn values_of_form_fields_without_appearance_stand_in_their_rectangles() {
     assert_eq!(texts, ["Number:", "INV", "42"]);
     assert!(words.words.iter().all(|w| w.line == 0));
     assert!((words.words[1].rect.xmin - 150.0 / 595.0).abs() < 1e-3);
+}
+
+#[tokio::test]
+async fn values_of_every_kind_of_field_are_words_and_can_be_seen() {
+    let pages = pages();
+    let page = Page {
+        content: String::new(),
+        extra: "/Annots [\
+            << /Subtype /Widget /FT /Tx /V (INV 42) /Rect [50 690 250 715] >> \
+            << /Subtype /Widget /FT /Ch /V (fr) /Opt [[(de) (Germany)] [(fr) (France)]] /Rect [50 650 250 675] >> \
+            << /Subtype /Widget /FT /Ch /V [(red) (blue)] /Rect [50 590 250 640] >> \
+            << /Subtype /Widget /FT /Btn /AS /Yes /Rect [50 550 66 566] >> \
+            << /Subtype /Widget /FT /Btn /AS /Off /Rect [80 550 96 566] >> \
+            << /Subtype /Widget /FT /Btn /Ff 65536 /AS /Yes /Rect [110 550 126 566] >>]"
+            .to_owned(),
+    };
+    let row = row(&pages, "form.pdf", pdf(&[page])).await;
+    let never = CancellationToken::new();
+    let words = pages
+        .words(&row, 1, None, &never)
+        .await
+        .expect("it is read");
+    let texts: Vec<&str> = words.words.iter().map(|w| w.text.as_str()).collect();
+    assert_eq!(texts, ["INV", "42", "France", "red", "blue", "X"]);
+    let image = pages
+        .image(&row, 1, ImageSize::Dpi(72.0), ImageFormat::Png, &never)
+        .await
+        .expect("it is drawn");
+    let picture = image::load_from_memory(&image.bytes)
+        .expect("a picture")
+        .into_luma8();
+    let (width, height) = (f64::from(picture.width()), f64::from(picture.height()));
+    for word in &words.words {
+        let (left, right) = (word.rect.xmin * width, word.rect.xmax * width);
+        let (top, bottom) = (word.rect.ymin * height, word.rect.ymax * height);
+        let dark = (top as u32..bottom as u32)
+            .flat_map(|y| (left as u32..right as u32).map(move |x| (x, y)))
+            .filter(|(x, y)| picture.get_pixel(*x, *y).0[0] < 160)
+            .count();
+        assert!(dark > 3, "{} has {dark} dark pixels", word.text);
+    }
+    // nothing is drawn where no box is checked
+    let unchecked = (276..292).flat_map(|y| (78..128).map(move |x| (x, y)));
+    assert!(
+        unchecked
+            .into_iter()
+            .all(|(x, y)| picture.get_pixel(x, y).0[0] > 240)
+    );
 }
 
 #[tokio::test]

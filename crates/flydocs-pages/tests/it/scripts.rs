@@ -213,7 +213,10 @@ fn has_cjk_font() -> bool {
             let name = entry.file_name().to_string_lossy().into_owned();
             if entry.path().is_dir() {
                 folders.push(entry.path());
-            } else if name.contains("CJK") || name.contains("wqy-") {
+            } else if name.contains("CJK")
+                || name.contains("wqy-")
+                || name.contains("DroidSansFallback")
+            {
                 return true;
             }
         }
@@ -258,4 +261,91 @@ async fn japanese_without_a_font_in_the_file_is_drawn_where_the_machine_has_one(
         assert!(character.iter().filter(|dark| **dark).count() > 60);
     }
     assert!(characters[0] != characters[1] && characters[1] != characters[2]);
+}
+
+/// A PDF whose font is only named, with the encoding it is written in.
+fn named(content: &str, font: &str, encoding: &str, ordering: &str) -> Vec<u8> {
+    let font = [
+        format!(
+            "<< /Type /Font /Subtype /Type0 /BaseFont /{font} /Encoding /{encoding} /DescendantFonts [6 0 R] >>"
+        )
+        .into_bytes(),
+        format!(
+            "<< /Type /Font /Subtype /CIDFontType0 /BaseFont /{font} /DW 1000 /W [1 95 500 814 939 500] /FontDescriptor 7 0 R \
+             /CIDSystemInfo << /Registry (Adobe) /Ordering ({ordering}) /Supplement 2 >> >>"
+        )
+        .into_bytes(),
+        format!(
+            "<< /Type /FontDescriptor /FontName /{font} /Flags 4 /FontBBox [0 -120 1000 880] /ItalicAngle 0 \
+             /Ascent 880 /Descent -120 /CapHeight 700 /StemV 80 >>"
+        )
+        .into_bytes(),
+    ];
+    with_font(content, &font)
+}
+
+#[tokio::test]
+async fn fonts_that_are_only_named_are_read_by_their_encoding() {
+    for (font, encoding, ordering, shown, text) in [
+        ("STSong-Light", "GBK-EUC-H", "GB1", "d6d0b9fa", "中国"),
+        ("STSong-Light", "UniGB-UCS2-H", "GB1", "4e2d56fd", "中国"),
+        ("HeiseiMin-W3", "90ms-RKSJ-H", "Japan1", "93fa967b", "日本"),
+        (
+            "HeiseiMin-W3",
+            "UniJIS-UTF16-H",
+            "Japan1",
+            "65e5672c",
+            "日本",
+        ),
+        (
+            "HYSMyeongJo-Medium",
+            "KSCms-UHC-H",
+            "Korea1",
+            "c7d1b1db",
+            "한글",
+        ),
+        ("MSung-Light", "ETen-B5-H", "CNS1", "a4a4a4e5", "中文"),
+    ] {
+        let content = format!("BT /F1 40 Tf 50 200 Td <{shown}> Tj ET");
+        let words = read(named(&content, font, encoding, ordering)).await;
+        assert_eq!(words, [text], "{encoding}");
+    }
+}
+
+#[tokio::test]
+async fn latin_characters_of_a_font_that_is_only_named_are_drawn_as_themselves() {
+    if !has_cjk_font() {
+        return;
+    }
+    let pages = without_ocr();
+    // "HOH": the same letter left and right, and all three upright strokes where they belong
+    let file = named(
+        "BT /F1 80 Tf 50 200 Td <484f48> Tj ET",
+        "STSong-Light",
+        "GBK-EUC-H",
+        "GB1",
+    );
+    let row = row(&pages, "f.pdf", file).await;
+    let never = CancellationToken::new();
+    let image = pages
+        .image(&row, 1, ImageSize::Width(400), ImageFormat::Png, &never)
+        .await
+        .expect("it is drawn");
+    let picture = image::load_from_memory(&image.bytes)
+        .expect("a picture")
+        .into_luma8();
+    let ink = |from: u32| -> Vec<(u32, u32)> {
+        (0..picture.height())
+            .flat_map(|y| (0..40).map(move |x| (x, y)))
+            .filter(|(x, y)| picture.get_pixel(from + x, *y).0[0] < 128)
+            .collect()
+    };
+    let (first, second, third) = (ink(50), ink(90), ink(130));
+    assert!(first.len() > 100, "{} dark pixels", first.len());
+    assert!(first == third, "the two letters are the same");
+    assert!(first != second, "the letter between is another");
+    // an H has its bar in the middle: the column there is nearly empty
+    let middle = first.iter().filter(|(x, _)| (19..=20).contains(x)).count();
+    let bar = second.iter().filter(|(x, _)| (19..=20).contains(x)).count();
+    assert!(middle > 0 && middle < 30 && bar > 0, "{middle} {bar}");
 }
