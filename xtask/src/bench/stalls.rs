@@ -114,6 +114,10 @@ impl Stalls {
     }
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "it looks at the machine now and then"
+)]
 fn watch(done: &AtomicBool) -> Vec<Sample> {
     let mut samples = Vec::new();
     while !done.load(Ordering::Relaxed) {
