@@ -1,9 +1,35 @@
 //! What the adapters with a broker have in common.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
+
 use crate::{
-    relay::RELAY_GROUP,
-    status::{BusStatus, GroupStatus},
+    relay::{Outbox, RELAY_GROUP, Sink},
+    status::{BusStatus, GroupStatus, Health},
 };
+
+/// A broker that takes longer is not up.
+const HEALTH_LIMIT: Duration = Duration::from_secs(2);
+
+/// The health of the outbox, and whether its events reach the broker.
+pub(super) async fn health(outbox: &Outbox, sink: &dyn Sink) -> Health {
+    let mut health = outbox.bus.health().await;
+    if let Some(trouble) = trouble(sink).await {
+        health.detail = Some(format!("degraded, events wait in the outbox: {trouble}"));
+    }
+    health
+}
+
+async fn trouble(sink: &dyn Sink) -> Option<String> {
+    match timeout(HEALTH_LIMIT, sink.ready()).await {
+        Err(_late) => return Some(format!("{} does not answer within 2 s", sink.broker())),
+        Ok(Err(error)) => return Some(error.to_string()),
+        Ok(Ok(())) => {}
+    }
+    // It may answer and take nothing; the process that relays knows.
+    sink.trouble().get()
+}
 
 /// The groups of a broker owe what they owe there, and what the relay has not carried yet.
 pub(super) fn with_outbox(

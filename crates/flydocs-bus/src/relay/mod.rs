@@ -15,7 +15,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use tracing::{debug, info, warn};
 
 pub use self::lock::RelayLock;
-pub(crate) use self::sink::Sink;
+pub(crate) use self::sink::{Sink, Trouble};
 use crate::{
     bus::{Bus, Consumer, Start, Subscription},
     error::{Error, Result},
@@ -121,6 +121,8 @@ impl Relay {
         let outcome = self.carry(&ending).await;
         drop(watching);
         measure::relay_active(false);
+        // Another process knows from here on.
+        self.sink.trouble().set(None);
         outcome
     }
 
@@ -209,6 +211,7 @@ impl Relay {
                 }
             });
         }
+        self.sink.trouble().set(trouble.as_ref().map(with_causes));
         let settled = join_all(settling).await;
         measure::relayed(batch.len());
         for outcome in settled {
@@ -228,6 +231,17 @@ impl Relay {
             self.sink.broker()
         );
     }
+}
+
+/// An error and what caused it: the broker's own words are at the end.
+fn with_causes(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
 
 async fn beat(consumer: Arc<dyn Consumer>, tickets: Vec<Ticket>) {

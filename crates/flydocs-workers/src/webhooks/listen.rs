@@ -6,7 +6,10 @@ use axum::{
     Router,
     body::Bytes,
     extract::State,
-    http::{HeaderMap, HeaderName, StatusCode},
+    http::{
+        HeaderMap, HeaderName, StatusCode,
+        header::{CONTENT_TYPE, LOCATION, RETRY_AFTER},
+    },
     response::{IntoResponse, Response},
 };
 use flydocs_pipeline::Clock;
@@ -26,7 +29,7 @@ const FORWARD_WITHIN: Duration = Duration::from_mins(1);
 /// How far from now a webhook may be signed.
 const TOLERANCE: Duration = Duration::from_mins(5);
 /// Headers of a webhook that are handed on with it.
-const HANDED_ON: [&str; 9] = [
+const HANDED_ON: [&str; 10] = [
     "content-type",
     "user-agent",
     "traceparent",
@@ -36,7 +39,12 @@ const HANDED_ON: [&str; 9] = [
     "webhook-signature",
     "x-correlation-id",
     "x-flydocs-signature",
+    "x-request-id",
 ];
+/// Headers of an answer that are handed back with it: they say what happens next.
+const HANDED_BACK: [HeaderName; 3] = [CONTENT_TYPE, LOCATION, RETRY_AFTER];
+/// As much of the body of an answer is handed back.
+const HANDED_BACK_LIMIT: usize = 64 * 1024;
 
 /// What is told of each webhook.
 #[derive(Debug, Clone)]
@@ -117,7 +125,12 @@ impl Listener {
             .map_err(|source| Error::HealthServer { source })
     }
 
-    async fn hand_on(&self, url: &Url, headers: &HeaderMap, body: &Bytes) -> Result<u16, String> {
+    async fn hand_on(
+        &self,
+        url: &Url,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Response, String> {
         let mut request = self.client.post(url.clone()).body(body.clone());
         for name in HANDED_ON.map(HeaderName::from_static) {
             if let Some(value) = headers.get(&name) {
@@ -125,12 +138,32 @@ impl Listener {
             }
         }
         match request.send().await {
-            Ok(response) => Ok(response.status().as_u16()),
+            Ok(response) => Ok(back(response).await),
             Err(error) if error.is_connect() => Err("nobody answers there".to_owned()),
             Err(error) if error.is_timeout() => Err("no answer in time".to_owned()),
             Err(_) => Err("the connection broke".to_owned()),
         }
     }
+}
+
+/// The answer of the one it was handed on to.
+async fn back(mut answer: reqwest::Response) -> Response {
+    let mut body = Vec::new();
+    while body.len() < HANDED_BACK_LIMIT {
+        match answer.chunk().await {
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    body.truncate(HANDED_BACK_LIMIT);
+    let mut back = Response::new(body.into());
+    *back.status_mut() = answer.status();
+    for name in HANDED_BACK {
+        if let Some(value) = answer.headers().get(&name) {
+            back.headers_mut().insert(name, value.clone());
+        }
+    }
+    back
 }
 
 /// Answers as the one it is handed on to does, so that retries can be tried out.
@@ -151,11 +184,15 @@ async fn take(State(listener): State<Listener>, headers: HeaderMap, body: Bytes)
         Some(url) if trusted => Some(listener.hand_on(url, &headers, &body).await),
         _ => None,
     };
-    let answered = match &forwarded {
-        _ if !trusted => StatusCode::UNAUTHORIZED,
-        Some(Ok(status)) => StatusCode::from_u16(*status).unwrap_or(StatusCode::BAD_GATEWAY),
-        Some(Err(_)) => StatusCode::BAD_GATEWAY,
-        None => StatusCode::NO_CONTENT,
+    let told = forwarded.as_ref().map(|forwarded| match forwarded {
+        Ok(answer) => Ok(answer.status().as_u16()),
+        Err(why) => Err(why.clone()),
+    });
+    let answered = match forwarded {
+        _ if !trusted => StatusCode::UNAUTHORIZED.into_response(),
+        Some(Ok(answer)) => answer,
+        Some(Err(_)) => StatusCode::BAD_GATEWAY.into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
     };
     let about: Option<About> = serde_json::from_slice(&body).ok();
     (listener.tell)(Heard {
@@ -163,8 +200,31 @@ async fn take(State(listener): State<Listener>, headers: HeaderMap, body: Bytes)
         event_type: about.as_ref().map(|about| about.event_type.clone()),
         extraction: about.map(|about| (about.extraction.id, about.extraction.status)),
         signed,
-        forwarded,
-        answered: answered.as_u16(),
+        forwarded: told,
+        answered: answered.status().as_u16(),
     });
-    answered.into_response()
+    answered
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::{Body, to_bytes};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_is_handed_back_with_what_says_what_happens_next() {
+        let answer = axum::http::Response::builder()
+            .status(429)
+            .header(RETRY_AFTER, "7")
+            .header("set-cookie", "its own")
+            .body("later")
+            .unwrap();
+        let (parts, body) = back(answer.into()).await.into_parts();
+        assert_eq!(parts.status, StatusCode::TOO_MANY_REQUESTS);
+        assert_eq!(parts.headers[RETRY_AFTER], "7");
+        assert_eq!(parts.headers.get("set-cookie"), None);
+        let body: Body = body;
+        assert_eq!(to_bytes(body, 100).await.unwrap(), "later");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{error::Error as _, sync::Arc, time::Duration};
 
+use chrono::{DateTime, Utc};
 use flydocs_pipeline::Clock;
 use flydocs_store::{AttemptReport, Correlation, DueDelivery, webhook::ANSWER_LIMIT};
 use reqwest::{
@@ -81,7 +82,7 @@ impl Poster {
             }
         };
         match answered {
-            Ok(Ok(response)) => answer(began, deadline, response).await,
+            Ok(Ok(response)) => answer(began, deadline, self.clock.now(), response).await,
             Ok(Err(error)) => match refusal(&error) {
                 Some(refused) => failed(began, refused.to_string(), Verdict::Never),
                 None => failed(began, reason(&error), Verdict::Later(None)),
@@ -139,14 +140,28 @@ fn put(headers: &mut HeaderMap, name: &'static str, value: &str) {
     }
 }
 
-async fn answer(began: Instant, deadline: Instant, response: Response) -> Attempt {
+/// `Retry-After`: seconds, or the time of day from which the receiver wants to hear again.
+fn retry_after(text: &str, now: DateTime<Utc>) -> Option<Duration> {
+    let text = text.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = DateTime::parse_from_rfc2822(text).ok()?;
+    Some((at.to_utc() - now).to_std().unwrap_or_default())
+}
+
+async fn answer(
+    began: Instant,
+    deadline: Instant,
+    now: DateTime<Utc>,
+    response: Response,
+) -> Attempt {
     let status = response.status().as_u16();
     let retry_after = response
         .headers()
         .get(RETRY_AFTER)
         .and_then(|value| value.to_str().ok())
-        .and_then(|text| text.trim().parse().ok())
-        .map(Duration::from_secs);
+        .and_then(|text| retry_after(text, now));
     let duration = began.elapsed();
     let body = beginning(response, deadline.min(Instant::now() + BODY_WITHIN)).await;
     Attempt {
@@ -199,5 +214,29 @@ fn reason(error: &reqwest::Error) -> String {
     match innermost {
         Some(cause) => format!("{kind}: {cause}"),
         None => kind.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_time_of_day() {
+        let now = DateTime::parse_from_rfc3339("2026-12-01T04:29:16Z")
+            .unwrap()
+            .to_utc();
+        let asked = |text| retry_after(text, now);
+        assert_eq!(asked(" 7 "), Some(Duration::from_secs(7)));
+        assert_eq!(
+            asked("Tue, 01 Dec 2026 04:30:46 GMT"),
+            Some(Duration::from_secs(90))
+        );
+        assert_eq!(
+            asked("Tue, 01 Dec 2026 04:00:00 GMT"),
+            Some(Duration::ZERO),
+            "over already"
+        );
+        assert_eq!(asked("soon"), None);
     }
 }

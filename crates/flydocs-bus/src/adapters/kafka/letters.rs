@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -11,11 +12,11 @@ use rdkafka::{
     consumer::{BaseConsumer, Consumer as _},
     error::KafkaError,
     message::{BorrowedMessage, OwnedHeaders},
-    producer::FutureProducer,
 };
 
 use super::{
     config::{KafkaOptions, while_doing},
+    producer::Successive,
     record::{self, header},
 };
 use crate::{
@@ -40,7 +41,7 @@ const PARTITION_BITS: u32 = 12;
 
 pub(super) struct Letters {
     pub(super) options: KafkaOptions,
-    pub(super) producer: FutureProducer,
+    pub(super) producer: Arc<Successive>,
     pub(super) destinations: Vec<String>,
 }
 
@@ -90,8 +91,7 @@ impl Letters {
         headers: OwnedHeaders,
     ) -> std::result::Result<(), KafkaError> {
         let record = record::record(topic, key, payload, headers);
-        let sent = self.producer.send(record, Duration::from_secs(1)).await;
-        sent.map(drop).map_err(|(error, _record)| error)
+        self.producer.send(record).await
     }
 
     /// The newest first; of one group or of all.

@@ -8,6 +8,7 @@ mod config;
 mod group;
 mod letters;
 mod offsets;
+mod producer;
 mod reader;
 mod record;
 mod sink;
@@ -15,20 +16,18 @@ mod sink;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
-    time::Duration,
 };
 
 use async_trait::async_trait;
 use chrono::Utc;
-use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
 pub use self::config::KafkaOptions;
 use self::{
-    config::while_doing,
     group::{Group, KafkaFeed},
     letters::Letters,
+    producer::Successive,
     reader::Reader,
     sink::KafkaSink,
 };
@@ -46,9 +45,6 @@ use crate::{
     status::{BusStatus, GroupStatus, Health, Pruned},
 };
 
-/// A broker that takes longer is not up.
-const HEALTH_LIMIT: Duration = Duration::from_secs(2);
-
 /// The adapter `kafka`.
 #[derive(Debug)]
 pub struct KafkaBus {
@@ -64,12 +60,9 @@ pub struct KafkaBus {
 impl KafkaBus {
     /// A bus on these brokers. Connects in the background. Must be called on a tokio runtime.
     pub fn new(kafka: KafkaOptions, outbox: Outbox, options: Options) -> Result<Self> {
-        let producer: rdkafka::producer::FutureProducer = kafka
-            .producer()?
-            .create()
-            .map_err(while_doing("connect", "the producer"))?;
+        let producer = Arc::new(Successive::new(kafka.clone())?);
         let destinations = outbox.destinations.clone();
-        let sink = KafkaSink::new(kafka.clone(), producer.clone(), destinations.clone());
+        let sink = KafkaSink::new(kafka.clone(), Arc::clone(&producer), destinations.clone());
         let letters = Letters {
             options: kafka.clone(),
             producer,
@@ -176,16 +169,7 @@ impl Bus for KafkaBus {
     }
 
     async fn health(&self) -> Health {
-        let mut health = self.outbox.bus.health().await;
-        let trouble = match timeout(HEALTH_LIMIT, self.sink.ready()).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(_late) => Some("kafka does not answer within 2 s".to_owned()),
-        };
-        if let Some(trouble) = trouble {
-            health.detail = Some(format!("degraded, events wait in the outbox: {trouble}"));
-        }
-        health
+        super::broker::health(&self.outbox, &*self.sink).await
     }
 
     async fn status(&self) -> Result<BusStatus> {

@@ -1,6 +1,9 @@
 //! Where the relay sends events: one record each, acknowledged by every replica.
 
-use std::{sync::Mutex, sync::PoisonError, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use futures::future::join_all;
@@ -8,16 +11,21 @@ use rdkafka::{
     admin::{AdminClient, AdminOptions, NewTopic, TopicReplication},
     client::DefaultClientContext,
     error::{KafkaError, RDKafkaErrorCode},
-    producer::{FutureProducer, Producer as _},
+    producer::Producer as _,
 };
 use tokio::time::{Instant, timeout};
 use tracing::debug;
 
 use super::{
     config::{KafkaOptions, while_doing},
+    producer::Successive,
     record,
 };
-use crate::{error::Result, event::Delivery, relay::Sink};
+use crate::{
+    error::Result,
+    event::Delivery,
+    relay::{Sink, Trouble},
+};
 
 /// How long the broker may take to say that it is there.
 const ANSWER_WITHIN: Duration = Duration::from_millis(1500);
@@ -26,10 +34,11 @@ const RECENTLY: Duration = Duration::from_secs(1);
 
 pub(super) struct KafkaSink {
     options: KafkaOptions,
-    producer: FutureProducer,
+    producer: Arc<Successive>,
     destinations: Vec<String>,
     answered: Mutex<Option<Instant>>,
     made: tokio::sync::Mutex<bool>,
+    trouble: Trouble,
 }
 
 impl std::fmt::Debug for KafkaSink {
@@ -41,7 +50,7 @@ impl std::fmt::Debug for KafkaSink {
 impl KafkaSink {
     pub(super) fn new(
         options: KafkaOptions,
-        producer: FutureProducer,
+        producer: Arc<Successive>,
         destinations: Vec<String>,
     ) -> Self {
         Self {
@@ -50,6 +59,7 @@ impl KafkaSink {
             destinations,
             answered: Mutex::default(),
             made: tokio::sync::Mutex::default(),
+            trouble: Trouble::default(),
         }
     }
 
@@ -76,8 +86,7 @@ impl KafkaSink {
         let topic = self.options.topic(&event.destination);
         let key = record::key(event);
         let record = record::record(&topic, &key, &event.payload, record::headers(event));
-        let sent = self.producer.send(record, Duration::from_secs(1)).await;
-        sent.map(drop).map_err(|(error, _record)| error)
+        self.producer.send(record).await
     }
 }
 
@@ -87,11 +96,15 @@ impl Sink for KafkaSink {
         "kafka"
     }
 
+    fn trouble(&self) -> &Trouble {
+        &self.trouble
+    }
+
     async fn ready(&self) -> Result<()> {
         if self.answered_recently() {
             return Ok(());
         }
-        let producer = self.producer.clone();
+        let producer = self.producer.current();
         let asking = tokio::task::spawn_blocking(move || {
             producer
                 .client()

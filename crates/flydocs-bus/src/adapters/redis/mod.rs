@@ -19,7 +19,7 @@ use std::{
 
 use async_trait::async_trait;
 use redis::{Client, aio::ConnectionManager};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::warn;
 
@@ -36,8 +36,6 @@ use crate::{
     status::{BusStatus, Health, Pruned},
 };
 
-/// A server that takes longer is not up.
-const HEALTH_LIMIT: Duration = Duration::from_secs(2);
 /// How long a group that begins with what comes next waits for the relay to carry what came before.
 const CARRIED_WITHIN: Duration = Duration::from_secs(5);
 
@@ -157,16 +155,7 @@ impl Bus for RedisBus {
     }
 
     async fn health(&self) -> Health {
-        let mut health = self.outbox.bus.health().await;
-        let trouble = match timeout(HEALTH_LIMIT, self.sink.ready()).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.to_string()),
-            Err(_late) => Some("redis does not answer within 2 s".to_owned()),
-        };
-        if let Some(trouble) = trouble {
-            health.detail = Some(format!("degraded, events wait in the outbox: {trouble}"));
-        }
-        health
+        super::broker::health(&self.outbox, &*self.sink).await
     }
 
     async fn status(&self) -> Result<BusStatus> {

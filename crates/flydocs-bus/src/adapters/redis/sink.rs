@@ -11,7 +11,12 @@ use super::{
     keep,
     keys::Keys,
 };
-use crate::{error::Result, event::Delivery, options::Options, relay::Sink};
+use crate::{
+    error::Result,
+    event::Delivery,
+    options::Options,
+    relay::{Sink, Trouble},
+};
 
 const ASK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -21,6 +26,7 @@ pub(super) struct RedisSink {
     keys: Keys,
     destinations: Vec<String>,
     options: Options,
+    trouble: Trouble,
 }
 
 impl RedisSink {
@@ -36,6 +42,7 @@ impl RedisSink {
             keys,
             destinations,
             options,
+            trouble: Trouble::default(),
         })
     }
 
@@ -61,6 +68,10 @@ impl RedisSink {
 impl Sink for RedisSink {
     fn broker(&self) -> &'static str {
         "redis"
+    }
+
+    fn trouble(&self) -> &Trouble {
+        &self.trouble
     }
 
     async fn ready(&self) -> Result<()> {

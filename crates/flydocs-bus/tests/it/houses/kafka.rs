@@ -397,6 +397,29 @@ async fn brokers_that_refuse_and_fail_get_every_event_in_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_producer_that_the_broker_takes_nothing_from_any_more_has_a_successor() {
+    use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
+
+    let Faulty { cluster, house } = Faulty::with_the_group_at(2).await;
+    let bus = house.bus(options()).await;
+    let consumer = join(&bus, "a").await;
+    let over = [
+        RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER,
+        RDKafkaRespErr::RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH,
+        RDKafkaRespErr::RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
+    ];
+    let mut seen = HashSet::new();
+    for (round, error) in (1..).zip(over) {
+        // The numbering begins with the first record that is taken.
+        bus.publish(&event(2 * round)).await.unwrap();
+        gather(&consumer, &mut seen, 2 * round as usize - 1).await;
+        cluster.request_errors(RDKafkaApiKey::Produce, &[error; 3]);
+        bus.publish(&event(2 * round + 1)).await.unwrap();
+        gather(&consumer, &mut seen, 2 * round as usize).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_group_whose_broker_was_away_goes_on_when_it_is_back() {
     let Faulty { cluster, house } = Faulty::with_the_group_at(1).await;
     let bus = house.bus(options()).await;

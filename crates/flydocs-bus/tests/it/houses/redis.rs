@@ -1,6 +1,10 @@
 //! A Redis server and the outbox in PostgreSQL, with a relay between them; and what only this adapter promises.
 
-use std::{str::FromStr as _, sync::Arc, time::Duration};
+use std::{
+    str::FromStr as _,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use async_trait::async_trait;
 use flydocs_bus::{
@@ -159,6 +163,59 @@ async fn a_server_that_dies_and_comes_back_has_lost_nothing() {
     assert_eq!(rest.iter().map(n).collect::<Vec<_>>(), [2, 3, 4]);
     settle(&consumer, &rest).await;
     assert_eq!(bus.health().await.detail, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_answers_and_takes_nothing_shows_in_the_health() {
+    let server = started(&[]).await;
+    let house = RedisHouse {
+        _relay: None,
+        ..RedisHouse::at(server.url()).await
+    };
+    let bus = house.bus(options()).await;
+    let _relay = relay(Arc::clone(&bus));
+    let consumer = join(&bus, "a").await;
+    let memory = |bytes: u32| {
+        let url = server.url();
+        async move {
+            let client = redis::Client::open(url).unwrap();
+            let mut connection = client.get_multiplexed_async_connection().await.unwrap();
+            redis::cmd("CONFIG")
+                .arg(&["SET", "maxmemory", &bytes.to_string()])
+                .exec_async(&mut connection)
+                .await
+                .unwrap();
+        }
+    };
+    memory(1).await;
+    bus.publish(&event(1)).await.unwrap();
+    let detail = until(&bus, Option::is_some).await.unwrap();
+    assert!(
+        detail.contains("degraded") && detail.contains("maxmemory"),
+        "{detail}"
+    );
+    memory(0).await;
+    assert_eq!(n(&one(&consumer).await), 1);
+    assert_eq!(until(&bus, Option::is_none).await, None);
+}
+
+/// The detail of the health once it is as asked, or after a long time.
+async fn until(
+    bus: &Arc<dyn flydocs_bus::Bus>,
+    as_asked: fn(&Option<String>) -> bool,
+) -> Option<String> {
+    let began = Instant::now();
+    loop {
+        let detail = bus.health().await.detail;
+        if as_asked(&detail) {
+            return detail;
+        }
+        assert!(
+            began.elapsed() < Duration::from_secs(20),
+            "still {detail:?}"
+        );
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
